@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedules/timeline.h"
+
+namespace splitwave::reports {
+
+/// Errors of a measured record against the oracle.
+struct RecordError {
+  double relative_l2 = 0;
+  double rmse = 0;
+  double max_abs = 0;
+};
+
+/// One flat line of result; predicted and measured records have the same shape. What does not apply is absent.
+struct Record {
+  std::string workload;
+  std::string schedule;
+  std::string executor;  ///< "simulator", "cpu", "cuda" or "peer:NAME"
+  std::string machine;
+  std::optional<double> seconds;  ///< median
+  std::optional<double> seconds_p20;
+  std::optional<double> seconds_p80;
+  std::optional<std::int64_t> samples;
+  std::optional<std::int64_t> bytes;  ///< minimal bytes of the workload
+  std::optional<double> bytes_per_second;
+  std::optional<std::int64_t> num_splits;
+  std::optional<std::int64_t> ctas;
+  std::optional<double> waves;
+  std::optional<double> occupancy;
+  std::optional<std::string> merge;
+  std::optional<schedules::Breakdown> breakdown;
+  std::optional<RecordError> error;
+  std::optional<std::string> failure;  ///< why there is no time, for points that cannot run
+  std::string commit;
+  std::string version;
+};
+
+/// One line of JSON, keys in the order above.
+std::string to_json(const Record& record);
+
+/// Records of a JSON Lines text. Throws InputError naming `where`, line, key and value.
+std::vector<Record> parse_records(std::string_view text, const std::string& where);
+
+}  // namespace splitwave::reports

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+namespace splitwave::schedules {
+
+/// All that a schedule may know of a machine.
+struct Grid {
+  std::int32_t sms = 132;        ///< streaming multiprocessors (CPU: threads)
+  std::int32_t ctas_per_sm = 1;  ///< CTAs of the kernel resident on one SM at a time
+  std::int32_t tile_q = 0;       ///< rows per output tile; 0: the schedule's own rule
+  std::int32_t tile_kv = 0;      ///< KV tokens per tile; 0: the schedule's own rule
+  /// CTAs resident at a time.
+  std::int32_t resident() const { return sms * ctas_per_sm; }
+};
+
+}  // namespace splitwave::schedules

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedules/plan.h"
+
+#include <algorithm>
+
+namespace splitwave::schedules {
+
+workloads::KvRange kv_range(const workloads::Workload& workload, const OutputTile& output) {
+  if (output.rows() <= 0) return {};
+  const workloads::Request& request = workload.requests[static_cast<std::size_t>(output.request)];
+  return workloads::visible_to_queries(workload.geometry, request, output.row_begin / output.head_count,
+                                       (output.row_end - 1) / output.head_count + 1);
+}
+
+std::int32_t kv_head(const workloads::Workload& workload, const OutputTile& output) {
+  return output.head_begin / workload.geometry.group();
+}
+
+std::vector<std::int32_t> splits_per_request(const workloads::Workload& workload, const Plan& plan) {
+  std::vector<std::int32_t> items_of(plan.outputs.size(), 0);
+  for (const Item& item : plan.items) ++items_of[static_cast<std::size_t>(item.output)];
+  std::vector<std::int32_t> splits(workload.requests.size(), 0);
+  for (std::size_t output = 0; output < plan.outputs.size(); ++output) {
+    std::int32_t& most = splits[static_cast<std::size_t>(plan.outputs[output].request)];
+    most = std::max(most, items_of[output]);
+  }
+  return splits;
+}
+
+std::int64_t tiles(const Plan& plan, const Item& item) {
+  if (item.tokens() <= 0) return 0;
+  // Tiles lie on multiples of tile_kv; a range that begins inside one still touches it (sliding windows).
+  const std::int64_t first = item.kv_begin / plan.tile_kv;
+  const std::int64_t last = (item.kv_end - 1) / plan.tile_kv;
+  return last - first + 1;
+}
+
+std::string to_string(Dispatch dispatch) {
+  switch (dispatch) {
+    case Dispatch::hardware:
+      return "hardware";
+    case Dispatch::fixed:
+      return "fixed";
+    case Dispatch::queue:
+      return "queue";
+  }
+  return "";
+}
+
+std::string to_string(MergeKind merge) {
+  switch (merge) {
+    case MergeKind::none:
+      return "none";
+    case MergeKind::kernel:
+      return "kernel";
+    case MergeKind::host_cta:
+      return "host_cta";
+    case MergeKind::last_arriver:
+      return "last_arriver";
+  }
+  return "";
+}
+
+}  // namespace splitwave::schedules

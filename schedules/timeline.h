@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What came of executing a plan, from any executor.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace splitwave::schedules {
+
+/// Where the time of a plan went, averaged over the CTA slots of the machine; the parts add up to the total. Seconds.
+struct Breakdown {
+  double launch = 0;   ///< kernel launch and dispatch of CTAs
+  double ramp = 0;     ///< prologue of a CTA and the first bytes' latency
+  double stream = 0;   ///< reading K and V, limited by memory
+  double compute = 0;  ///< time by which arithmetic is slower than memory
+  double merge = 0;    ///< combining partials, a second kernel's launch included
+  double wait = 0;     ///< a host CTA waiting for its peers
+  double idle = 0;     ///< slots without work while others have some
+  double total() const { return launch + ramp + stream + compute + merge + wait + idle; }
+};
+
+/// One stretch of a CTA's life, for pictures. item is -1 for a merge.
+struct Span {
+  std::int32_t cta = 0;
+  std::int32_t sm = 0;
+  std::int32_t slot = 0;  ///< slot within the SM
+  std::int32_t item = -1;
+  double begin_seconds = 0;
+  double end_seconds = 0;
+};
+
+struct Timeline {
+  double seconds = 0;
+  double occupancy = 0;  ///< mean share of CTA slots that hold a working CTA, 0..1
+  double waves = 0;      ///< CTAs over CTA slots
+  Breakdown breakdown;
+  std::vector<Span> spans;  ///< empty unless asked for
+};
+
+}  // namespace splitwave::schedules

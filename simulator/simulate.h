@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedules/grid.h"
+#include "schedules/plan.h"
+#include "schedules/timeline.h"
+#include "simulator/kernel.h"
+#include "simulator/machine.h"
+#include "workloads/workload.h"
+
+namespace splitwave::simulator {
+
+struct SimulateOptions {
+  std::int32_t ctas_per_sm = 0;  ///< 0: from the kernel's occupancy
+  bool spans = false;            ///< record Timeline::spans
+};
+
+/// Time of a valid plan on the machine: the fluid model of docs/simulator.md, event-driven and deterministic.
+/// Throws InputError if the kernel does not fit on an SM, or if a waiting merge needs more CTAs than are resident.
+schedules::Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                             const Kernel& kernel, const SimulateOptions& options = {});
+
+/// The grid that a schedule sees on the machine with the kernel; ctas_per_sm 0 means the kernel's occupancy.
+schedules::Grid grid_of(const Machine& machine, const Kernel& kernel, std::int32_t ctas_per_sm = 0);
+
+}  // namespace splitwave::simulator

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Q, K and V of a workload in memory, in any layout.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "workloads/workload.h"
+
+namespace splitwave::workloads {
+
+/// Bits of `value` rounded to the dtype, to nearest with ties to even (f32: the float's own bits).
+std::uint32_t round_to_bits(Dtype dtype, float value);
+
+/// The float that the low bits of `bits` stand for in the dtype.
+float from_bits(Dtype dtype, std::uint32_t bits);
+
+/// The stored tensors of one workload, elements of geometry.dtype, little-endian, without padding.
+/// q: [query token of the whole batch][query head][head_dim], requests one after another.
+/// k, v: by kv.layout. MLA: v is empty, V is the first value_dim elements of each K row.
+/// Paged: pages hold page_size tokens of all KV heads; block_table[first_page[r] + p] is the physical page of logical
+/// page p of request r. Physical pages are a seeded permutation, and unused slots of a last page hold NaN, so that a
+/// kernel that reads past a context shows it.
+struct Tensors {
+  std::vector<std::byte> q;
+  std::vector<std::byte> k;
+  std::vector<std::byte> v;
+  std::vector<std::int64_t> first_query;  ///< per request and one more: first query token of the batch
+  std::vector<std::int64_t> first_token;  ///< per request and one more: first KV token of the batch (contiguous)
+  std::vector<std::int32_t> block_table;  ///< paged only
+  std::vector<std::int64_t> first_page;   ///< per request and one more (paged only)
+};
+
+/// Allocates and fills the tensors from the workload's seed and distribution (OpenMP threads). Throws InputError if
+/// they need more than `memory_limit_bytes`, naming both figures, before any allocation.
+Tensors make_tensors(const Workload& workload, std::int64_t memory_limit_bytes);
+
+/// Offset in elements of the Q row of (request, query, query head) in Tensors::q.
+std::int64_t q_row(const Workload& workload, const Tensors& tensors, std::int32_t request, std::int32_t query,
+                   std::int32_t query_head);
+
+/// Offset in elements of the K row of (request, position, KV head) in Tensors::k.
+std::int64_t k_row(const Workload& workload, const Tensors& tensors, std::int32_t request, std::int32_t position,
+                   std::int32_t kv_head);
+
+/// Offset in elements of the V row of (request, position, KV head); MLA: of the K row, which V is the start of.
+std::int64_t v_row(const Workload& workload, const Tensors& tensors, std::int32_t request, std::int32_t position,
+                   std::int32_t kv_head);
+
+/// Element `index` (in elements) of a stored tensor as float.
+float load_element(Dtype dtype, const std::vector<std::byte>& tensor, std::int64_t index);
+
+/// Stores `value`, rounded, as element `index` of a tensor. For tests that make their own inputs.
+void store_element(Dtype dtype, std::vector<std::byte>& tensor, std::int64_t index, float value);
+
+/// Bytes of physical memory that this process can hope to get: what the kernel calls available. Units: bytes.
+std::int64_t available_memory_bytes();
+
+}  // namespace splitwave::workloads
