@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the other scripts. need_packages PACKAGE... installs the Debian packages that are missing, or names
+# exactly what to install and ends with status 3 where that cannot be done.
+
+build_packages=(cmake ninja-build g++ git libcli11-dev libeigen3-dev libfmt-dev nlohmann-json3-dev gnuplot-nox)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev python3)
+lint_packages=(clang-format clang-tidy)
+
+need_packages() {
+  local missing=() package
+  for package in "$@"; do
+    if ! dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null | grep -qx installed; then
+      missing+=("$package")
+    fi
+  done
+  [[ ${#missing[@]} -eq 0 ]] && return 0
+
+  local root=()
+  if [[ $(id -u) -ne 0 ]]; then
+    # sudo must not stop to ask for a password when nobody is there to type it.
+    if command -v sudo >/dev/null && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+      root=(sudo)
+    else
+      command -v apt-get >/dev/null && echo "splitwave: as root, run: apt-get install -y ${missing[*]}" >&2
+      exit 3
+    fi
+  fi
+  if ! command -v apt-get >/dev/null; then
+    echo "splitwave: no apt-get here; install what Debian calls: ${missing[*]}" >&2
+    exit 3
+  fi
+  echo "splitwave: installing ${missing[*]}" >&2
+  "${root[@]}" apt-get update -qq
+  "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+# configure PRESET: once; later calls leave the build folder as it is and let Ninja find what changed.
+configure() {
+  [[ -f build/$1/build.ninja ]] || cmake --preset "$1"
+}
