@@ -16,9 +16,11 @@ struct RecordError {
   double relative_l2 = 0;
   double rmse = 0;
   double max_abs = 0;
+  bool operator==(const RecordError&) const = default;
 };
 
-/// One flat line of result; predicted and measured records have the same shape. What does not apply is absent.
+/// One flat line of result; predicted and measured records have the same shape. What does not apply is absent. The
+/// keys, their units and their meaning are in docs/records.md.
 struct Record {
   std::string workload;
   std::string schedule;
@@ -42,10 +44,14 @@ struct Record {
   std::string version;
 };
 
-/// One line of JSON, keys in the order above.
+/// Executor name of predicted records.
+inline constexpr std::string_view kSimulator = "simulator";
+
+/// One line of JSON, keys in the order above. Numbers are written so that they read back to the same bits, whatever
+/// the locale. A figure that is not finite is left out, because JSON has no way to write it.
 std::string to_json(const Record& record);
 
-/// Records of a JSON Lines text. Throws InputError naming `where`, line, key and value.
+/// Records of a JSON Lines text (empty lines are skipped). Throws InputError naming `where`, line, key and value.
 std::vector<Record> parse_records(std::string_view text, const std::string& where);
 
 }  // namespace splitwave::reports

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/csv.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "reports/table.h"
+
+namespace splitwave::reports {
+namespace {
+
+std::string cell(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "";
+}
+std::string cell(std::int64_t value) {
+  return fmt::format("{}", value);
+}
+std::string cell(const std::string& value) {
+  return value;
+}
+
+template <typename Value>
+std::string cell(const std::optional<Value>& value) {
+  return value ? cell(*value) : "";
+}
+
+template <typename Part>
+std::string part(const std::optional<Part>& whole, double Part::*member) {
+  return whole ? cell((*whole).*member) : "";
+}
+
+struct Field {
+  const char* title;
+  std::string (*cell)(const Record& record);
+};
+
+constexpr Field kFields[] = {
+    {"workload", [](const Record& r) { return r.workload; }},
+    {"schedule", [](const Record& r) { return r.schedule; }},
+    {"executor", [](const Record& r) { return r.executor; }},
+    {"machine", [](const Record& r) { return r.machine; }},
+    {"seconds", [](const Record& r) { return cell(r.seconds); }},
+    {"seconds_p20", [](const Record& r) { return cell(r.seconds_p20); }},
+    {"seconds_p80", [](const Record& r) { return cell(r.seconds_p80); }},
+    {"samples", [](const Record& r) { return cell(r.samples); }},
+    {"bytes", [](const Record& r) { return cell(r.bytes); }},
+    {"bytes_per_second", [](const Record& r) { return cell(r.bytes_per_second); }},
+    {"num_splits", [](const Record& r) { return cell(r.num_splits); }},
+    {"ctas", [](const Record& r) { return cell(r.ctas); }},
+    {"waves", [](const Record& r) { return cell(r.waves); }},
+    {"occupancy", [](const Record& r) { return cell(r.occupancy); }},
+    {"merge", [](const Record& r) { return cell(r.merge); }},
+    {"breakdown.launch", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::launch); }},
+    {"breakdown.ramp", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::ramp); }},
+    {"breakdown.stream", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::stream); }},
+    {"breakdown.compute", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::compute); }},
+    {"breakdown.merge", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::merge); }},
+    {"breakdown.wait", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::wait); }},
+    {"breakdown.idle", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::idle); }},
+    {"error.relative_l2", [](const Record& r) { return part(r.error, &RecordError::relative_l2); }},
+    {"error.rmse", [](const Record& r) { return part(r.error, &RecordError::rmse); }},
+    {"error.max_abs", [](const Record& r) { return part(r.error, &RecordError::max_abs); }},
+    {"failure", [](const Record& r) { return cell(r.failure); }},
+    {"commit", [](const Record& r) { return r.commit; }},
+    {"version", [](const Record& r) { return r.version; }},
+};
+
+}  // namespace
+
+std::string to_csv(std::span<const Record> records) {
+  Table table;
+  for (const Field& field : kFields) {
+    table.columns.push_back(Column{field.title});
+  }
+  for (const Record& record : records) {
+    std::vector<std::string> row;
+    for (const Field& field : kFields) {
+      row.push_back(field.cell(record));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return to_csv(table);
+}
+
+}  // namespace splitwave::reports

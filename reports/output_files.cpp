@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/output_files.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+#include <utility>
+
+#include "workloads/error.h"
+
+namespace splitwave::reports {
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void refuse(const fs::path& path, int error) {
+  throw workloads::InputError(fmt::format("{}: cannot write: {}; allowed: a writable place with free space",
+                                          path.string(), std::generic_category().message(error)));
+}
+
+/// Writes everything, or returns errno.
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(descriptor, text.data(), text.size());
+    if (written < 0) {
+      if (errno == EINTR) {
+        continue;
+      }
+      return errno;
+    }
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void make_folder(const fs::path& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) {
+    refuse(folder, error.value());
+  }
+  if (!fs::is_directory(folder, error)) {
+    refuse(folder, ENOTDIR);
+  }
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  if (fs::is_directory(path)) {
+    refuse(path, EISDIR);
+  }
+  std::string temporary = path.string() + ".XXXXXX";
+  const int descriptor = ::mkostemp(temporary.data(), O_CLOEXEC);
+  if (descriptor < 0) {
+    refuse(path, errno);
+  }
+  int error = write_all(descriptor, text);
+  // mkostemp makes files that only their owner reads; a result is for everybody the umask allows.
+  const mode_t mask = ::umask(0);
+  ::umask(mask);
+  if (error == 0 && (::fchmod(descriptor, 0666 & ~mask) != 0 || ::fsync(descriptor) != 0)) {
+    error = errno;
+  }
+  if (::close(descriptor) != 0 && error == 0) {
+    error = errno;
+  }
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) {
+    error = errno;
+  }
+  if (error != 0) {
+    ::unlink(temporary.c_str());
+    refuse(path, error);
+  }
+}
+
+GrowingFile::GrowingFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {
+  for (const fs::path& taken : {path_, partial_}) {
+    if (fs::exists(fs::symlink_status(taken))) {
+      throw workloads::InputError(fmt::format(
+          "{}: exists from an earlier run and is not replaced; allowed: a folder without results", taken.string()));
+    }
+  }
+  descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (descriptor_ < 0) {
+    refuse(partial_, errno);
+  }
+}
+
+GrowingFile::~GrowingFile() {
+  if (descriptor_ >= 0) {
+    ::close(descriptor_);
+  }
+}
+
+void GrowingFile::append(std::string_view line) {
+  int error = write_all(descriptor_, std::string(line) + '\n');
+  const auto now = std::chrono::steady_clock::now();
+  if (error == 0 && now - synced_ > std::chrono::seconds(1)) {
+    error = ::fdatasync(descriptor_) == 0 ? 0 : errno;
+    synced_ = now;
+  }
+  if (error != 0) {
+    if (::ftruncate(descriptor_, size_) != 0) {
+      error = errno;
+    }
+    refuse(partial_, error);
+  }
+  size_ += static_cast<std::int64_t>(line.size()) + 1;
+}
+
+void GrowingFile::finish() {
+  if (::fdatasync(descriptor_) != 0 || ::close(std::exchange(descriptor_, -1)) != 0 ||
+      ::rename(partial_.c_str(), path_.c_str()) != 0) {
+    refuse(path_, errno);
+  }
+}
+
+}  // namespace splitwave::reports

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Files that are whole or not there: a crash, a full disk or a kill never leaves a result that only looks finished.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace splitwave::reports {
+
+/// Creates the folder and its parents. Throws InputError naming it and the reason.
+void make_folder(const std::filesystem::path& folder);
+
+/// Writes `text` as the whole content of `path`, or leaves `path` as it was: the text goes to a temporary file of the
+/// same folder, which is synced and renamed. Throws InputError naming the path and the reason.
+void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// A file of lines that grows while work goes on. The lines are in PATH.partial until finish() renames it to PATH, so
+/// what was computed survives anything, and a file named PATH is always complete.
+class GrowingFile {
+ public:
+  /// Throws InputError if PATH.partial cannot be made, or if PATH or PATH.partial exists: results are never replaced.
+  explicit GrowingFile(std::filesystem::path path);
+  ~GrowingFile();
+  GrowingFile(const GrowingFile&) = delete;
+  GrowingFile& operator=(const GrowingFile&) = delete;
+
+  /// Adds `line` and a newline; they outlive the process at once, and are synced to the disk each second (losing power
+  /// loses no more). If that fails, takes back the part that was written and throws InputError: the lines before stay
+  /// whole.
+  void append(std::string_view line);
+
+  /// Renames PATH.partial to PATH.
+  void finish();
+
+  const std::filesystem::path& partial_path() const { return partial_; }
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path partial_;
+  int descriptor_ = -1;
+  std::int64_t size_ = 0;
+  std::chrono::steady_clock::time_point synced_;
+};
+
+}  // namespace splitwave::reports

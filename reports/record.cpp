@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/record.h"
+
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace splitwave::reports {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void put(Json& object, const char* key, double value) {
+  if (std::isfinite(value)) {
+    object[key] = value;
+  }
+}
+
+template <typename Value>
+void put(Json& object, const char* key, const std::optional<Value>& value) {
+  if (!value) {
+    return;
+  }
+  if constexpr (std::is_same_v<Value, double>) {
+    put(object, key, *value);
+  } else {
+    object[key] = *value;
+  }
+}
+
+Json breakdown_json(const schedules::Breakdown& parts) {
+  Json object = Json::object();
+  put(object, "launch", parts.launch);
+  put(object, "ramp", parts.ramp);
+  put(object, "stream", parts.stream);
+  put(object, "compute", parts.compute);
+  put(object, "merge", parts.merge);
+  put(object, "wait", parts.wait);
+  put(object, "idle", parts.idle);
+  return object;
+}
+
+Json error_json(const RecordError& error) {
+  Json object = Json::object();
+  put(object, "relative_l2", error.relative_l2);
+  put(object, "rmse", error.rmse);
+  put(object, "max_abs", error.max_abs);
+  return object;
+}
+
+}  // namespace
+
+std::string to_json(const Record& record) {
+  Json object = Json::object();
+  object["workload"] = record.workload;
+  object["schedule"] = record.schedule;
+  object["executor"] = record.executor;
+  object["machine"] = record.machine;
+  put(object, "seconds", record.seconds);
+  put(object, "seconds_p20", record.seconds_p20);
+  put(object, "seconds_p80", record.seconds_p80);
+  put(object, "samples", record.samples);
+  put(object, "bytes", record.bytes);
+  put(object, "bytes_per_second", record.bytes_per_second);
+  put(object, "num_splits", record.num_splits);
+  put(object, "ctas", record.ctas);
+  put(object, "waves", record.waves);
+  put(object, "occupancy", record.occupancy);
+  put(object, "merge", record.merge);
+  if (record.breakdown) {
+    object["breakdown"] = breakdown_json(*record.breakdown);
+  }
+  if (record.error) {
+    object["error"] = error_json(*record.error);
+  }
+  put(object, "failure", record.failure);
+  object["commit"] = record.commit;
+  object["version"] = record.version;
+  // A name that is not UTF-8 (a processor's, say) must not lose the record: its bad bytes become U+FFFD.
+  return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace splitwave::reports

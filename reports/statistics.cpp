@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <numeric>
+#include <stdexcept>
+#include <tuple>
+
+namespace splitwave::reports {
+namespace {
+
+/// Speed-ups this close to 1 are noise, not a sign.
+constexpr double kClearSpeedUp = 0.02;
+
+bool timed(const Record& record) {
+  return record.seconds && *record.seconds > 0;
+}
+
+bool clear(double ratio) {
+  return std::abs(ratio - 1) > kClearSpeedUp;
+}
+
+double geometric_mean(const std::vector<double>& values) {
+  const double logs = std::accumulate(values.begin(), values.end(), 0.0,
+                                      [](double sum, double value) { return sum + std::log(value); });
+  return std::exp(logs / static_cast<double>(values.size()));
+}
+
+void add_signs(const std::vector<Pair>& pairs, const Baseline& baseline, Agreement& result) {
+  std::int64_t same = 0;
+  for (const Pair& pair : pairs) {
+    const std::optional<double> predicted = baseline.speed_up(*pair.predicted);
+    const std::optional<double> measured = baseline.speed_up(*pair.measured);
+    if (predicted && measured && clear(*measured)) {
+      ++result.clear_speed_ups;
+      same += (*predicted > 1) == (*measured > 1) ? 1 : 0;
+    }
+  }
+  if (result.clear_speed_ups > 0) {
+    result.same_sign = static_cast<double>(same) / static_cast<double>(result.clear_speed_ups);
+  }
+}
+
+}  // namespace
+
+Baseline::Baseline(std::span<const Record> records, const std::string& schedule) {
+  for (const Record& record : records) {
+    if (record.schedule == schedule && timed(record)) {
+      seconds_.emplace(key(record), *record.seconds);
+    }
+  }
+}
+
+std::optional<double> Baseline::speed_up(const Record& record) const {
+  const auto found = seconds_.find(key(record));
+  if (found == seconds_.end() || !timed(record)) {
+    return std::nullopt;
+  }
+  return found->second / *record.seconds;
+}
+
+double quantile(std::vector<double> values, double q) {
+  if (values.empty()) {
+    throw std::invalid_argument("quantile of no values");
+  }
+  std::sort(values.begin(), values.end());
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto below = static_cast<std::size_t>(at);
+  const std::size_t above = std::min(below + 1, values.size() - 1);
+  return std::lerp(values[below], values[above], at - static_cast<double>(below));
+}
+
+std::vector<Pair> pair_up(std::span<const Record> records) {
+  using Key = std::tuple<std::string, std::string, std::string>;
+  struct Queue {
+    std::vector<const Record*> predicted;
+    std::size_t next = 0;
+  };
+  const auto key = [](const Record& record) { return Key{record.workload, record.schedule, record.machine}; };
+  std::map<Key, Queue> queues;
+  for (const Record& record : records) {
+    if (record.executor == kSimulator && timed(record)) {
+      queues[key(record)].predicted.push_back(&record);
+    }
+  }
+  std::vector<Pair> pairs;
+  for (const Record& record : records) {
+    if (record.executor == kSimulator || !timed(record)) {
+      continue;
+    }
+    const auto found = queues.find(key(record));
+    if (found != queues.end() && found->second.next < found->second.predicted.size()) {
+      pairs.push_back(Pair{found->second.predicted[found->second.next++], &record});
+    }
+  }
+  return pairs;
+}
+
+Agreement agreement(std::span<const Record> records, const std::string& baseline) {
+  const std::vector<Pair> pairs = pair_up(records);
+  Agreement result;
+  if (pairs.empty()) {
+    return result;
+  }
+  std::vector<double> errors;
+  std::vector<double> ratios;
+  for (const Pair& pair : pairs) {
+    errors.push_back(std::abs(pair.relative_error()));
+    ratios.push_back(pair.relative_error() + 1);
+  }
+  result.points = static_cast<std::int64_t>(pairs.size());
+  result.median_error = quantile(errors, 0.5);
+  result.p90_error = quantile(errors, 0.9);
+  const auto close = std::count_if(errors.begin(), errors.end(), [](double error) { return error <= 0.1; });
+  result.within_10_percent = static_cast<double>(close) / static_cast<double>(pairs.size());
+  result.geometric_mean_ratio = geometric_mean(ratios);
+  add_signs(pairs, Baseline(records, baseline), result);
+  return result;
+}
+
+std::vector<ScheduleSummary> summarize(std::span<const Record> records, const std::string& baseline) {
+  const Baseline base(records, baseline);
+  struct Group {
+    ScheduleSummary summary;
+    std::vector<double> speed_ups;
+  };
+  std::vector<std::pair<std::string, std::string>> series;
+  std::map<std::pair<std::string, std::string>, std::vector<Group>> groups;
+  for (const Record& record : records) {
+    const std::pair key{record.executor, record.machine};
+    if (groups.find(key) == groups.end()) {
+      series.push_back(key);
+    }
+    std::vector<Group>& of_series = groups[key];
+    auto group = std::find_if(of_series.begin(), of_series.end(),
+                              [&](const Group& one) { return one.summary.schedule == record.schedule; });
+    if (group == of_series.end()) {
+      of_series.push_back(Group{ScheduleSummary{record.schedule, record.executor, record.machine}, {}});
+      group = of_series.end() - 1;
+    }
+    if (const std::optional<double> factor = base.speed_up(record)) {
+      group->speed_ups.push_back(*factor);
+    }
+  }
+  std::vector<ScheduleSummary> result;
+  for (const auto& key : series) {
+    for (Group& group : groups[key]) {
+      if (group.speed_ups.empty()) {
+        continue;
+      }
+      group.summary.workloads = static_cast<std::int64_t>(group.speed_ups.size());
+      group.summary.geometric_mean = geometric_mean(group.speed_ups);
+      const auto [least, most] = std::minmax_element(group.speed_ups.begin(), group.speed_ups.end());
+      group.summary.least = *least;
+      group.summary.most = *most;
+      result.push_back(group.summary);
+    }
+  }
+  return result;
+}
+
+}  // namespace splitwave::reports

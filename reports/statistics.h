@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted against measured, and schedule against schedule.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "reports/record.h"
+
+namespace splitwave::reports {
+
+/// The q-quantile (0..1) of the values by linear interpolation between order statistics (NumPy's default). Throws
+/// std::invalid_argument if there are no values.
+double quantile(std::vector<double> values, double q);
+
+/// A predicted and a measured record of the same workload, schedule and machine, both with a time.
+struct Pair {
+  const Record* predicted = nullptr;
+  const Record* measured = nullptr;
+  /// (predicted - measured) / measured.
+  double relative_error() const { return *predicted->seconds / *measured->seconds - 1; }
+};
+
+/// All pairs, in the order of the measured records. Where a key occurs several times, its k-th predicted record goes
+/// with its k-th measured one. The pairs point into `records`.
+std::vector<Pair> pair_up(std::span<const Record> records);
+
+/// The times of one schedule, which others are set against.
+class Baseline {
+ public:
+  /// The baseline's times are the records of `schedule` that have one.
+  Baseline(std::span<const Record> records, const std::string& schedule);
+
+  /// Seconds of the baseline on the record's workload, executor and machine over the record's own. None if either has
+  /// no time.
+  std::optional<double> speed_up(const Record& record) const;
+
+ private:
+  using Key = std::tuple<std::string, std::string, std::string>;
+  static Key key(const Record& record) { return {record.workload, record.executor, record.machine}; }
+  std::map<Key, double> seconds_;
+};
+
+/// How good the predictions are. Ratios, not percent.
+struct Agreement {
+  std::int64_t points = 0;
+  double median_error = 0;          ///< median of |predicted - measured| / measured
+  double p90_error = 0;             ///< 90th percentile of the same
+  double within_10_percent = 0;     ///< share of points whose error is at most 0.1
+  double geometric_mean_ratio = 1;  ///< of predicted / measured: above 1 means too slow a prediction
+  /// Of the speed-ups over the baseline that were measured to be more than 2 % away from 1, the share that was
+  /// predicted on the same side of 1; and how many there are.
+  double same_sign = 0;
+  std::int64_t clear_speed_ups = 0;
+};
+
+/// Agreement over all pairs of the records; points is 0 if there are none.
+Agreement agreement(std::span<const Record> records, const std::string& baseline);
+
+/// One schedule on one machine by one executor, over all workloads that it and the baseline have a time for.
+struct ScheduleSummary {
+  std::string schedule;
+  std::string executor;
+  std::string machine;
+  std::int64_t workloads = 0;
+  double geometric_mean = 1;  ///< of the speed-ups over the baseline
+  double least = 1;
+  double most = 1;
+};
+
+/// Summaries in order of first appearance of (executor, machine), then of the schedule; the baseline is among them.
+std::vector<ScheduleSummary> summarize(std::span<const Record> records, const std::string& baseline);
+
+}  // namespace splitwave::reports

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace splitwave::reports {
+namespace {
+
+/// Columns on a terminal: code points, since no cell holds wide or combining characters.
+std::size_t width(const std::string& cell) {
+  return static_cast<std::size_t>(
+      std::count_if(cell.begin(), cell.end(), [](char byte) { return (byte & 0xc0) != 0x80; }));
+}
+
+std::string padded(const std::string& cell, std::size_t columns, Align align) {
+  const std::string space(columns - std::min(columns, width(cell)), ' ');
+  return align == Align::left ? cell + space : space + cell;
+}
+
+std::vector<std::size_t> widths(const Table& table) {
+  std::vector<std::size_t> result;
+  for (std::size_t column = 0; column < table.columns.size(); ++column) {
+    std::size_t most = width(table.columns[column].title);
+    for (const auto& row : table.rows) {
+      most = std::max(most, width(row.at(column)));
+    }
+    result.push_back(most);
+  }
+  return result;
+}
+
+std::vector<std::string> titles(const Table& table) {
+  std::vector<std::string> row;
+  for (const Column& column : table.columns) {
+    row.push_back(column.title);
+  }
+  return row;
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
+  }
+  return text;
+}
+
+/// Three significant digits without an exponent.
+std::string three_digits(double value) {
+  const double size = std::abs(value);
+  return fmt::format("{:.{}f}", value, size < 9.995 ? 2 : size < 99.95 ? 1 : 0);
+}
+
+}  // namespace
+
+std::string to_markdown(const Table& source) {
+  Table table = source;
+  for (auto& row : table.rows) {
+    for (std::string& cell : row) {
+      cell = replaced(cell, "|", "\\|");
+    }
+  }
+  const std::vector<std::size_t> columns = widths(table);
+  const auto line = [&](const std::vector<std::string>& row) {
+    std::string text = "|";
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      text += ' ' + padded(row[i], columns[i], table.columns[i].align) + " |";
+    }
+    return text + '\n';
+  };
+  std::string text = line(titles(table)) + "|";
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const bool right = table.columns[i].align == Align::right;
+    text += ' ' + std::string(std::max<std::size_t>(columns[i], 2) - (right ? 1 : 0), '-') + (right ? ": |" : " |");
+  }
+  text += '\n';
+  for (const auto& row : table.rows) {
+    text += line(row);
+  }
+  return text;
+}
+
+std::string to_text(const Table& table) {
+  const std::vector<std::size_t> columns = widths(table);
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& row) {
+    std::string line;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      line += (i == 0 ? "" : "  ") + padded(row[i], columns[i], table.columns[i].align);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + '\n';
+  };
+  add(titles(table));
+  for (const auto& row : table.rows) {
+    add(row);
+  }
+  return text;
+}
+
+std::string to_csv(const Table& table) {
+  std::string text;
+  const auto add = [&](const std::vector<std::string>& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const bool quoted = row[i].find_first_of(",\"\r\n") != std::string::npos;
+      text += i == 0 ? "" : ",";
+      text += quoted ? '"' + replaced(row[i], "\"", "\"\"") + '"' : row[i];
+    }
+    text += '\n';
+  };
+  add(titles(table));
+  for (const auto& row : table.rows) {
+    add(row);
+  }
+  return text;
+}
+
+std::string format_seconds(double seconds) {
+  if (seconds < 999.5e-6) {
+    return three_digits(seconds * 1e6) + " µs";
+  }
+  return seconds < 0.9995 ? three_digits(seconds * 1e3) + " ms" : three_digits(seconds) + " s";
+}
+
+std::string format_percent(double ratio) {
+  return fmt::format("{:.1f} %", ratio * 100);
+}
+
+std::string format_factor(double ratio) {
+  return three_digits(ratio) + "x";
+}
+
+std::string format_bandwidth(double bytes_per_second) {
+  return three_digits(bytes_per_second / 1e9) + " GB/s";
+}
+
+}  // namespace splitwave::reports

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small tables for people: the same rows as Markdown in a report and as aligned text on a terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace splitwave::reports {
+
+enum class Align { left, right };
+
+struct Column {
+  std::string title;
+  Align align = Align::left;
+};
+
+/// Cells are UTF-8 on one line. Every row has one cell per column.
+struct Table {
+  std::vector<Column> columns;
+  std::vector<std::vector<std::string>> rows;
+};
+
+/// A Markdown table, columns padded so that the source reads as a table too. Bars within cells are escaped.
+std::string to_markdown(const Table& table);
+
+/// Aligned columns two spaces apart, titles first.
+std::string to_text(const Table& table);
+
+/// RFC 4180: commas, quotes doubled, lines end in \n.
+std::string to_csv(const Table& table);
+
+/// "12.3 µs", "4.56 ms", "1.20 s": three digits.
+std::string format_seconds(double seconds);
+
+/// A ratio as a percentage, "12.3 %".
+std::string format_percent(double ratio);
+
+/// A ratio as a factor, "1.23x".
+std::string format_factor(double ratio);
+
+/// "123 GB/s" (10^9 bytes), three digits.
+std::string format_bandwidth(double bytes_per_second);
+
+}  // namespace splitwave::reports
