@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedules/schedules.h"
+
+#include <fmt/core.h>
+
+#include "schedules/cut.h"
+#include "schedules/schedule_functions.h"
+#include "workloads/error.h"
+#include "workloads/text.h"
+
+namespace splitwave::schedules {
+namespace {
+
+constexpr Schedule kSchedules[] = {
+    {"fa2", "", "FlashAttention-2: one CTA per output tile, no split",
+     "Dao-AILab/flash-attention 0251105a csrc/flash_attn/src/flash_fwd_launch_template.h:67", 2, fa2},
+    {"fixed-split", "N, fa2, fa2-2.5.6 or fa3",
+     "FlashDecoding: every output in equal parts; N given, or by FlashAttention-2's rule (today's or v2.5.6's) or 3's",
+     "Dao-AILab/flash-attention 0251105a csrc/flash_attn/flash_api.cpp:281-347", 2, fixed_split},
+    {"fa3", "", "FlashAttention-3's kv-cache path: splits per request, longest first, a queue of tiles",
+     "Dao-AILab/flash-attention 0251105a hopper/heuristics.h:25-59, hopper/flash_prepare_scheduler.cu:141-158", 1, fa3},
+    {"lean", "nothing, or ort", "LeanAttention: stream-K over LeanTiles; the paper's grid, or its ONNX Runtime code's",
+     "arXiv 2405.10480, Algorithm 1; microsoft/onnxruntime lean_attention/lean_api.cc:198-233", 2, lean},
+};
+
+/// The same limit as for items: a grid beyond it is a typing error, and keeps every product within 64 bits.
+void check_grid(const Grid& grid) {
+  const auto require = [](std::string_view key, std::int64_t value, std::int64_t least, std::int64_t most) {
+    if (value >= least && value <= most) return;
+    throw workloads::InputError(fmt::format("grid: {} is {}; allowed: {} to {}", key, value, least, most));
+  };
+  constexpr std::int64_t most_ctas = std::int64_t{1} << 24;
+  require("sms", grid.sms, 1, most_ctas);
+  require("ctas_per_sm", grid.ctas_per_sm, 1, most_ctas);
+  require("sms times ctas_per_sm", std::int64_t{grid.sms} * grid.ctas_per_sm, 1, most_ctas);
+  require("tile_q", grid.tile_q, 0, most_ctas);
+  require("tile_kv", grid.tile_kv, 0, std::int64_t{1} << 30);
+}
+
+}  // namespace
+
+std::span<const Schedule> all() {
+  return kSchedules;
+}
+
+const Schedule& find(std::string_view name) {
+  const std::string_view base = name.substr(0, name.find(':'));
+  for (const Schedule& schedule : kSchedules) {
+    if (schedule.name == base) return schedule;
+  }
+  std::vector<std::string> names;
+  for (const Schedule& schedule : kSchedules) names.emplace_back(schedule.name);
+  throw workloads::InputError(fmt::format("schedule '{}' is not known{}; known: {}", workloads::printable(base),
+                                          workloads::did_you_mean(base, names), workloads::join(names)));
+}
+
+Plan make_plan(std::string_view name, const workloads::Workload& workload, const Grid& grid) {
+  check_grid(grid);
+  const Schedule& schedule = find(name);
+  const std::size_t colon = name.find(':');
+  const std::string_view argument = colon == std::string_view::npos ? "" : name.substr(colon + 1);
+  if (colon != std::string_view::npos && (schedule.arguments.empty() || argument.empty())) {
+    throw workloads::InputError(fmt::format("schedule {}: argument '{}' is not allowed; allowed is {}", schedule.name,
+                                            workloads::printable(argument),
+                                            schedule.arguments.empty() ? "none" : schedule.arguments));
+  }
+  Plan plan = schedule.make(workload, grid, argument);
+  plan.schedule = name;
+  return plan;
+}
+
+std::vector<std::string> default_names() {
+  return {"fa2", "fixed-split:fa2", "fa3", "lean"};
+}
+
+}  // namespace splitwave::schedules
