@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// The attention algorithms of the papers, each as its pseudocode has it and nothing else, in double: to be read, and
+// to be tested against the oracle. None of them is fast. Sources: FlashAttention (arXiv 2205.14135), FlashAttention-2
+// (arXiv 2307.08691), Flash-Decoding (PyTorch blog, October 2023), LeanAttention (arXiv 2405.10480), FlashMLA-ETAP
+// (arXiv 2506.01969), online softmax (arXiv 1805.02867).
+#pragma once
+
+#include <cstdint>
+
+#include "cpu_reference/algorithms/head.h"
+
+namespace splitwave::cpu_reference::algorithms {
+
+/// Safe softmax in three passes over the scores (largest score, denominator, weights), then the weights times V.
+HeadResult three_pass_attention(const Head& head);
+
+/// Online softmax: the first pass keeps the largest score and a denominator rescaled to it, the second adds up weighted
+/// rows of V.
+HeadResult two_pass_attention(const Head& head);
+
+/// The recurrence behind FlashAttention: one pass that also keeps the output of the tokens so far, normalised.
+HeadResult one_pass_attention(const Head& head);
+
+/// FlashAttention, Algorithm 1: outer loop over blocks of K and V, inner over blocks of Q; output, largest score and
+/// denominator are read and written back in every step. Blocks are as large as `sram_elements` elements of on-chip
+/// memory allow, at least one row.
+HeadResult flash_attention_1(const Head& head, std::int64_t sram_elements);
+
+/// FlashAttention-2, Algorithm 1: outer loop over blocks of Q; the output is normalised once, at the end.
+HeadResult flash_attention_2(const Head& head, std::int64_t block_rows, std::int64_t block_tokens);
+
+/// Flash-Decoding: the context in `splits` parts of equally many blocks (the last ones may be shorter or empty),
+/// FlashAttention-2 on each, then a separate reduction of the normalised outputs weighted by their LSE.
+HeadResult flash_decoding(const Head& head, std::int64_t block_tokens, std::int64_t splits);
+
+/// LeanAttention, Algorithms 1 and 2, each of the `grid` CTAs a thread: equal shares of all LeanTiles, partials through
+/// memory with a flag each, and the CTA with an output tile's first LeanTile as the host that waits and reduces.
+HeadResult lean_attention(const Head& head, std::int64_t tile_rows, std::int64_t tile_tokens, std::int64_t grid);
+
+/// ETAP, Algorithm 1: everything transposed, S^T = K Q^T and O^T = V^T P^T, with the context on the M side of the
+/// matrix instruction; the output in two halves of its elements, one per warpgroup.
+HeadResult etap_attention(const Head& head, std::int64_t block_rows, std::int64_t block_tokens);
+
+}  // namespace splitwave::cpu_reference::algorithms
