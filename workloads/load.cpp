@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/load.h"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "workloads/data.h"
+#include "workloads/error.h"
+#include "workloads/text.h"
+
+namespace splitwave::workloads {
+
+std::vector<std::string> suite_names() {
+  std::vector<std::string> names;
+  for (const EmbeddedFile& suite : suite_files()) names.emplace_back(suite.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<Workload> load(const std::string& argument) {
+  struct stat status {};
+  const bool has_nul = argument.find('\0') != std::string::npos;
+  if (!argument.empty() && !has_nul && stat(argument.c_str(), &status) == 0) {
+    return parse_json(read_text_file(argument), argument);
+  }
+  for (const EmbeddedFile& suite : suite_files()) {
+    if (suite.name == argument) return parse_json(suite.text, "suite " + argument);
+  }
+  const bool is_path = argument.find(".json") != std::string::npos;  // h=32/8 holds a slash too
+  if (!is_path && argument.find(':') != std::string::npos) return {parse_spec(argument)};
+
+  std::vector<std::string> names = suite_names();
+  for (const std::string& model : model_names()) names.push_back(model + ":8q1s32k");
+  const std::vector<std::string> models = model_names();
+  const bool is_model = std::find(models.begin(), models.end(), argument) != models.end();
+  std::string hint = is_model ? fmt::format("; a model needs a batch: {}:8q1s32k", argument) : "";
+  if (hint.empty()) hint = did_you_mean(argument, names);
+  throw InputError(fmt::format("workload {}: no such file, no shipped suite ({}) and no MODEL:BATCH{}",
+                               printable(argument, 200), join(suite_names()), hint));
+}
+
+}  // namespace splitwave::workloads

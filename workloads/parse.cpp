@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// Documents: one workload, a suite, or JSON Lines of them.
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <unordered_set>
+
+#include "workloads/definition.h"
+#include "workloads/document.h"
+#include "workloads/error.h"
+#include "workloads/fields.h"
+#include "workloads/format_keys.h"
+#include "workloads/limits.h"
+#include "workloads/load.h"
+#include "workloads/text.h"
+
+namespace splitwave::workloads {
+
+namespace {
+
+// Workloads of one file as they come, within its limits.
+class Collector {
+ public:
+  void add(Workload workload, const std::string& where) {
+    requests_ += static_cast<std::int64_t>(workload.requests.size());
+    if (requests_ > kMaxTotalRequests) {
+      throw InputError(fmt::format("{}: more than {} requests in one file", where, kMaxTotalRequests));
+    }
+    if (static_cast<std::int64_t>(workloads_.size()) >= kMaxWorkloads) {
+      throw InputError(fmt::format("{}: more than {} workloads in one file", where, kMaxWorkloads));
+    }
+    if (!names_.insert(workload.name).second) {
+      throw InputError(fmt::format("{}: two workloads are called \"{}\"", where, printable(workload.name)));
+    }
+    workloads_.push_back(std::move(workload));
+  }
+
+  void add_definition(const JsonValue& value, const std::string& where, const std::string& path) {
+    const Sweep sweep(value, where, path);
+    for (std::int64_t i = 0; i < sweep.points(); ++i) add(read_workload(sweep.point(i), where, path), where);
+  }
+
+  void add_document(const JsonValue& document, const std::string& where) {
+    const JsonValue* suite = document.find("workloads");
+    const bool is_suite = suite != nullptr || document.find("suite") != nullptr;
+    const std::span<const std::string_view> keys =
+        is_suite ? std::span<const std::string_view>(kSuiteKeys) : std::span<const std::string_view>(kWorkloadKeys);
+    const Fields fields(document, where, "", keys);
+    fields.integer("format", kFormatVersion, kFormatVersion);
+    if (!is_suite) return add_definition(document, where, "");
+    fields.text("suite");
+    fields.optional_text("note");
+    const JsonValue& list = fields.array("workloads");
+    for (std::size_t i = 0; i < list.items.size(); ++i) {
+      add_definition(list.items[i], where, fmt::format("workloads[{}]", i));
+    }
+  }
+
+  std::vector<Workload> take() { return std::move(workloads_); }
+
+ private:
+  std::vector<Workload> workloads_;
+  std::unordered_set<std::string> names_;
+  std::int64_t requests_ = 0;
+};
+
+constexpr std::string_view kSpaces = " \t\r\n";
+
+// The next line that holds more than spaces, and its number; empty at the end.
+std::string_view next_line(std::string_view& rest, std::int64_t& number) {
+  while (!rest.empty()) {
+    const std::size_t end = rest.find('\n');
+    const std::string_view line = rest.substr(0, end);
+    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+    ++number;
+    if (line.find_first_not_of(kSpaces) != std::string_view::npos) return line;
+  }
+  return {};
+}
+
+// JSON Lines: the first line is a whole document, and another one follows.
+bool is_json_lines(std::string_view text) {
+  std::int64_t number = 0;
+  const std::string_view first = next_line(text, number);
+  return text.find_first_not_of(kSpaces) != std::string_view::npos && nlohmann::json::accept(first);
+}
+
+}  // namespace
+
+std::vector<Workload> parse_json(std::string_view text, const std::string& where) {
+  const std::string file = printable(where, 200);
+  if (static_cast<std::int64_t>(text.size()) > kMaxFileBytes) {
+    throw InputError(fmt::format("{}: has {} bytes; at most {} are read", file, text.size(), kMaxFileBytes));
+  }
+  Collector collector;
+  if (!is_json_lines(text)) {
+    collector.add_document(parse_document(text, file), file);
+    return collector.take();
+  }
+  std::int64_t number = 0;
+  for (std::string_view line = next_line(text, number); !line.empty(); line = next_line(text, number)) {
+    const std::string place = fmt::format("{}:{}", file, number);
+    collector.add_document(parse_document(line, place), place);
+  }
+  return collector.take();
+}
+
+}  // namespace splitwave::workloads

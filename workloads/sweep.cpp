@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "workloads/definition.h"
+#include "workloads/error.h"
+#include "workloads/fields.h"
+#include "workloads/format_keys.h"
+#include "workloads/limits.h"
+#include "workloads/text.h"
+
+namespace splitwave::workloads {
+
+namespace {
+
+using Kind = JsonValue::Kind;
+
+// "requests[0].context_len" -> requests, 0, context_len
+std::vector<std::string> split_path(std::string_view path) {
+  std::vector<std::string> steps(1);
+  for (const char c : path) {
+    if (c == ']') continue;
+    if (c == '.' || c == '[') {
+      steps.emplace_back();
+    } else {
+      steps.back() += c;
+    }
+  }
+  return steps;
+}
+
+JsonValue integer_value(std::int64_t number) {
+  JsonValue value;
+  value.kind = Kind::integer;
+  value.negative = number < 0;
+  value.magnitude = static_cast<std::uint64_t>(number < 0 ? -number : number);
+  return value;
+}
+
+// {"from": 1024, "to": 8192, "factor": 2} or {"from": 1, "to": 9, "step": 4}
+std::vector<JsonValue> read_range(const JsonValue& value, const std::string& where, const std::string& path) {
+  const Fields fields(value, where, path, kRangeKeys);
+  constexpr std::int64_t kLargest = std::int64_t{1} << 52;
+  const std::int64_t from = fields.integer("from", -kLargest, kLargest);
+  const std::int64_t to = fields.integer("to", from, kLargest);
+  if (fields.has("step") == fields.has("factor")) {
+    throw InputError(fmt::format("{}: {} needs either step or factor", where, path));
+  }
+  std::vector<JsonValue> values;
+  if (fields.has("step")) {
+    const std::int64_t step = fields.integer("step", 1, kLargest);
+    if ((to - from) / step >= kMaxWorkloads) fields.refuse("step", fmt::format("at most {} values", kMaxWorkloads));
+    for (std::int64_t number = from; number <= to; number += step) values.push_back(integer_value(number));
+  } else {
+    const std::int64_t factor = fields.integer("factor", 2, 1024);
+    if (from < 1) fields.refuse("from", "an integer of at least 1, since factor is given");
+    for (std::int64_t number = from; number <= to; number *= factor) values.push_back(integer_value(number));
+  }
+  return values;
+}
+
+// Sets the field at `path`; objects on the way that are absent are made. Whether the field may exist is for the
+// reader of the result to say.
+void assign(JsonValue& root, const std::vector<std::string>& steps, JsonValue value, const std::string& problem) {
+  JsonValue* place = &root;
+  for (const std::string& step : steps) {
+    if (place->is(Kind::array)) {
+      const bool digits =
+          !step.empty() && step.size() <= 7 && step.find_first_not_of("0123456789") == std::string::npos;
+      const std::size_t index = digits ? std::stoul(step) : place->items.size();
+      if (index >= place->items.size()) throw InputError(problem);
+      place = &place->items[index];
+      continue;
+    }
+    if (place->is(Kind::null)) place->kind = Kind::object;
+    if (!place->is(Kind::object) || step.empty()) throw InputError(problem);
+    if (place->find(step) == nullptr) {
+      place->keys.push_back(step);
+      place->items.emplace_back();
+    }
+    place = place->find(step);
+  }
+  *place = std::move(value);
+}
+
+std::string label_of(const JsonValue& value, std::size_t index) {
+  if (value.is(Kind::array) || value.is(Kind::object)) return fmt::format("#{}", index);
+  return value.is(Kind::text) ? printable(value.text, 40) : value.shown();
+}
+
+}  // namespace
+
+Sweep::Sweep(const JsonValue& value, const std::string& where, const std::string& path) : where_(where), path_(path) {
+  const JsonValue* sweep = value.find("sweep");
+  base_.kind = value.kind;
+  for (std::size_t i = 0; i < value.items.size(); ++i) {
+    if (&value.items[i] == sweep) continue;
+    base_.items.push_back(value.items[i]);
+    if (!value.keys.empty()) base_.keys.push_back(value.keys[i]);
+  }
+  if (sweep == nullptr) return;
+  const std::string sweep_path = path.empty() ? "sweep" : path + ".sweep";
+  if (!sweep->is(Kind::object)) refuse_value(where, sweep_path, sweep->shown(), "an object");
+  for (std::size_t i = 0; i < sweep->items.size(); ++i) {
+    const std::string& field = sweep->keys[i];
+    const std::string axis_path = fmt::format("{}.{}", sweep_path, printable(field));
+    const JsonValue& values = sweep->items[i];
+    const std::string root = split_path(field).front();
+    if (root == "name" || root == "format" || root == "sweep") {
+      throw InputError(fmt::format("{}: {} may not be swept", where, axis_path));
+    }
+    if (!values.is(Kind::array) && !values.is(Kind::object)) {
+      refuse_value(where, axis_path, values.shown(), "an array of values, or from, to and step or factor");
+    }
+    Axis axis{field, "", values.is(Kind::array) ? values.items : read_range(values, where, axis_path)};
+    if (axis.values.empty()) refuse_value(where, axis_path, "empty", "at least one value");
+    if (static_cast<std::int64_t>(axis.values.size()) > kMaxWorkloads / points_) {
+      throw InputError(fmt::format("{}: {} has more than {} points", where, sweep_path, kMaxWorkloads));
+    }
+    points_ *= static_cast<std::int64_t>(axis.values.size());
+    axes_.push_back(std::move(axis));
+  }
+  label_axes();
+}
+
+void Sweep::label_axes() {
+  for (Axis& axis : axes_) {
+    const std::string last = split_path(axis.path).back();
+    const auto same = std::count_if(axes_.begin(), axes_.end(),
+                                    [&](const Axis& other) { return split_path(other.path).back() == last; });
+    axis.label = printable(same > 1 ? axis.path : last, 40);
+  }
+}
+
+JsonValue Sweep::point(std::int64_t index) const {
+  JsonValue result = base_;
+  std::string suffix;
+  std::int64_t stride = points_;
+  for (const Axis& axis : axes_) {  // the last axis runs fastest
+    stride /= static_cast<std::int64_t>(axis.values.size());
+    const auto at = static_cast<std::size_t>(index / stride) % axis.values.size();
+    assign(result, split_path(axis.path), axis.values[at],
+           fmt::format("{}: {}{}sweep.{} is not a field of the workload", where_, path_, path_.empty() ? "" : ".",
+                       printable(axis.path)));
+    suffix += fmt::format("{}{}={}", suffix.empty() ? "/" : ",", axis.label, label_of(axis.values[at], at));
+  }
+  if (JsonValue* name = result.find("name"); name != nullptr && name->is(Kind::text)) name->text += suffix;
+  return result;
+}
+
+}  // namespace splitwave::workloads

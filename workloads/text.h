@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text that users wrote, made safe to read and to print.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace splitwave::workloads {
+
+/// Largest file that is read, so that memory and time stay bounded. Units: bytes.
+inline constexpr std::int64_t kMaxFileBytes = std::int64_t{64} << 20;
+
+/// `text` as it may appear in an error message: printable ASCII as it is, other bytes as \xNN, and cut with "..."
+/// after about `limit` characters.
+std::string printable(std::string_view text, std::size_t limit = 60);
+
+/// Offset of the first byte that is not part of valid UTF-8 (RFC 3629), or npos.
+std::size_t invalid_utf8_at(std::string_view text);
+
+/// "; did you mean a or b?", or nothing when no name is close. For the end of an error message.
+std::string did_you_mean(std::string_view name, const std::vector<std::string>& names);
+
+/// The names, separated by ", ".
+std::string join(const std::vector<std::string>& names);
+
+}  // namespace splitwave::workloads
