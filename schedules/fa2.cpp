@@ -20,7 +20,7 @@ Plan fa2(const workloads::Workload& workload, const Grid& grid, std::string_view
   const std::int32_t m_blocks = outputs.most_row_tiles();
   reserve(plan, static_cast<std::int64_t>(plan.outputs.size()),
           std::int64_t{outputs.requests()} * outputs.heads * m_blocks);
-  // Grid (mblk, b, h), x fastest (flash_fwd_launch_template.h:67,110). A CTA past the end of its request's queries
+  // Grid (mblk, b, h), x fastest (flash_fwd_launch_template.h:64,107). A CTA past the end of its request's queries
   // returns at once: an empty list.
   for (std::int32_t head = 0; head < outputs.heads; ++head) {
     for (std::int32_t request = 0; request < outputs.requests(); ++request) {
@@ -34,7 +34,7 @@ Plan fa2(const workloads::Workload& workload, const Grid& grid, std::string_view
   plan.reason = fmt::format(
       "FlashAttention-2 without splits: one CTA of {} rows per (request, {} head); {} CTAs "
       "(csrc/flash_attn/src/flash_fwd_launch_template.h:{})",
-      plan.tile_q, swapped ? "KV" : "query", plan.lists(), paged ? 178 : 67);
+      plan.tile_q, swapped ? "KV" : "query", plan.lists(), paged ? 107 : 64);
   return plan;
 }
 

@@ -40,7 +40,7 @@ Decision decide(const workloads::Workload& workload, const Grid& grid, std::stri
 }
 
 /// Grid (mblk, num_splits, b*h), x fastest; blocks per split from the padded length, so that short rows leave CTAs
-/// empty (flash_fwd_launch_template.h:110, flash_fwd_kernel.h:535-545).
+/// empty (flash_fwd_launch_template.h:107, flash_fwd_kernel.h:535-545).
 void add_padded_grid(Plan& plan, const OutputGrid& outputs, std::int64_t num_n_blocks) {
   const std::int32_t m_blocks = outputs.most_row_tiles();
   const std::int64_t unsplit = std::int64_t{outputs.requests()} * outputs.heads * m_blocks;

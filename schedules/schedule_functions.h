@@ -15,6 +15,8 @@ Plan fixed_split(const workloads::Workload& workload, const Grid& grid, std::str
 Plan fa3(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan seq_aware(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan lean(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
+/// lean:ort
+Plan lean_ort(const workloads::Workload& workload, const Grid& grid);
 Plan flashinfer(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan flashinfer_holistic(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan flashmla(const workloads::Workload& workload, const Grid& grid, std::string_view argument);

@@ -13,14 +13,25 @@ namespace {
 
 constexpr Schedule kSchedules[] = {
     {"fa2", "", "FlashAttention-2: one CTA per output tile, no split",
-     "Dao-AILab/flash-attention 0251105a csrc/flash_attn/src/flash_fwd_launch_template.h:67", 2, fa2},
+     "Dao-AILab/flash-attention 0251105a csrc/flash_attn/src/flash_fwd_launch_template.h:64", 2, fa2},
     {"fixed-split", "N, fa2, fa2-2.5.6 or fa3",
      "FlashDecoding: every output in equal parts; N given, or by FlashAttention-2's rule (today's or v2.5.6's) or 3's",
      "Dao-AILab/flash-attention 0251105a csrc/flash_attn/flash_api.cpp:281-347", 2, fixed_split},
     {"fa3", "", "FlashAttention-3's kv-cache path: splits per request, longest first, a queue of tiles",
      "Dao-AILab/flash-attention 0251105a hopper/heuristics.h:25-59, hopper/flash_prepare_scheduler.cu:141-158", 1, fa3},
+    {"seq-aware", "nothing, or evolved",
+     "FlashAttention-3 with the sequence-aware guard; evolved: 12 or 16 splits for one short prompt",
+     "arXiv 2604.00028, Figures 2 and 1; Dao-AILab/flash-attention PR 2445", 1, seq_aware},
     {"lean", "nothing, or ort", "LeanAttention: stream-K over LeanTiles; the paper's grid, or its ONNX Runtime code's",
      "arXiv 2405.10480, Algorithm 1; microsoft/onnxruntime lean_attention/lean_api.cc:198-233", 2, lean},
+    {"flashinfer", "", "FlashInfer's tensor-core decode: the smallest chunk whose chunks fit on the machine at once",
+     "flashinfer-ai/flashinfer fb28d7242 include/flashinfer/attention/scheduler.cuh:101-128,788-791", 2, flashinfer},
+    {"flashinfer-holistic", "", "FlashInfer's persistent kernel: chunks of bounded length to the least loaded CTA",
+     "flashinfer-ai/flashinfer fb28d7242 include/flashinfer/attention/scheduler.cuh:1242-1510", 2, flashinfer_holistic},
+    {"flashmla", "", "FlashMLA: parts of equal payload, with 5 blocks charged per request",
+     "deepseek-ai/FlashMLA 9241ae3 csrc/smxx/decode/get_decoding_sched_meta/get_decoding_sched_meta.cu:62-107", 1,
+     flashmla},
+    {"fixed-size", "T", "batch-invariant: every output cut at multiples of T tokens", "splitwave", 2, fixed_size},
 };
 
 /// The same limit as for items: a grid beyond it is a typing error, and keeps every product within 64 bits.
@@ -70,7 +81,7 @@ Plan make_plan(std::string_view name, const workloads::Workload& workload, const
 }
 
 std::vector<std::string> default_names() {
-  return {"fa2", "fixed-split:fa2", "fa3", "lean"};
+  return {"fa2", "fixed-split:fa2", "fa3", "seq-aware", "lean", "flashinfer"};
 }
 
 }  // namespace splitwave::schedules

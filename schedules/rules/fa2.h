@@ -15,14 +15,14 @@ namespace splitwave::schedules {
 SplitChoice fa2_num_splits(std::int64_t batch_nheads_mblocks, std::int32_t num_sms, std::int64_t num_n_blocks,
                            std::int32_t max_splits);
 
-/// KV tokens per tile of the split kernel, and of the split rule (flash_api.cpp:323, flash_fwd_launch_template.h:187).
+/// KV tokens per tile of the split kernel, and of the split rule (flash_api.cpp:323, flash_fwd_launch_template.h:184).
 std::int32_t fa2_split_block_n(std::int32_t head_size);
 
-/// Query rows of a tile of the split kernel (flash_fwd_launch_template.h:184).
+/// Query rows of a tile of the split kernel (flash_fwd_launch_template.h:181).
 inline constexpr std::int32_t kFa2SplitBlockM = 64;
 
 /// Tile of an unsplit launch (flash_fwd_launch_template.h): the standard forward kernel on sm80/sm90, or, for a paged
-/// cache, the split kernel run with one split (:178).
+/// cache, the split kernel run with one split (:174-176).
 TileShape fa2_unsplit_tile(std::int32_t head_size, bool paged_kv);
 
 /// Whether the query heads of a group become rows of one KV head (flash_api.cpp:1319-1325): one query token, more

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batch-invariant attention: cuts depend on nothing but the position, so that a request's result has the same bits in
+// any batch and on any machine.
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "schedules/cut.h"
+#include "schedules/rules/fa2.h"
+#include "schedules/schedule_functions.h"
+
+namespace splitwave::schedules {
+
+Plan fixed_size(const workloads::Workload& workload, const Grid& grid, std::string_view argument) {
+  const std::int32_t tokens =
+      parse_count("fixed-size", argument, std::int64_t{1} << 30, "a number of tokens per split from 1 to 1073741824");
+  Plan plan = start_plan(grid, kFa2SplitBlockM, fa2_split_block_n(workload.geometry.head_dim));
+  if (tokens % plan.tile_kv != 0) plan.tile_kv = tokens;
+  const OutputGrid outputs = cut_outputs(workload, true, plan);
+  std::int64_t items_of_head = 0;
+  for (const workloads::KvRange& range : outputs.range) {
+    items_of_head += std::max<std::int64_t>(tile_range(range, tokens).count(), 1);
+  }
+  check_count(items_of_head, "items");
+  reserve(plan, items_of_head * outputs.heads, items_of_head * outputs.heads);
+  std::int64_t most = 1;
+  for (std::int32_t request = 0; request < outputs.requests(); ++request) {
+    for (std::int32_t head = 0; head < outputs.heads; ++head) {
+      for (std::int32_t m = 0; m < outputs.row_tiles(request); ++m) {
+        const workloads::KvRange& range = outputs.kv(request, m);
+        const TileRange splits = tile_range(range, tokens);
+        const std::int64_t count = std::max<std::int64_t>(splits.count(), 1);
+        for (std::int64_t split = splits.first; split < splits.first + count; ++split) {
+          add_item(plan, outputs.output(request, head, m), clip(range, split * tokens, (split + 1) * tokens));
+          end_list(plan);
+        }
+        most = std::max(most, count);
+      }
+    }
+  }
+  assign_slots(plan, MergeKind::kernel);
+  plan.num_splits = static_cast<std::int32_t>(most);
+  plan.reason =
+      fmt::format("batch-invariant: every output cut at multiples of {} tokens, whatever else is in the batch", tokens);
+  return plan;
+}
+
+}  // namespace splitwave::schedules
