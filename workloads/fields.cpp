@@ -17,12 +17,16 @@ void refuse_value(const std::string& where, const std::string& key, const std::s
   throw InputError(fmt::format("{}: {} is {}; allowed: {}", where, printable(key, 120), found, allowed));
 }
 
-Fields::Fields(const JsonValue& value, const std::string& where, std::string path,
-               std::span<const std::string_view> allowed)
+Fields::Fields(const JsonValue& value, const std::string& where, std::string path)
     : value_(value), where_(where), path_(std::move(path)) {
   if (!value.is(JsonValue::Kind::object)) {
     refuse_value(where_, path_.empty() ? "the document" : path_, value.shown(), "an object");
   }
+}
+
+Fields::Fields(const JsonValue& value, const std::string& where, std::string path,
+               std::span<const std::string_view> allowed)
+    : Fields(value, where, std::move(path)) {
   const std::vector<std::string> names(allowed.begin(), allowed.end());
   for (const std::string& key : value.keys) {
     if (std::find(names.begin(), names.end(), key) != names.end()) continue;

@@ -23,6 +23,9 @@ class Fields {
   /// Throws InputError if `value` is no object or holds a key that is not among `allowed`.
   Fields(const JsonValue& value, const std::string& where, std::string path, std::span<const std::string_view> allowed);
 
+  /// An object of a foreign format, which may hold any keys.
+  Fields(const JsonValue& value, const std::string& where, std::string path);
+
   const JsonValue* find(std::string_view key) const;
   bool has(std::string_view key) const { return find(key) != nullptr; }
   /// The member, which must be there.

@@ -11,6 +11,7 @@
 #include "workloads/fields.h"
 #include "workloads/format_keys.h"
 #include "workloads/limits.h"
+#include "workloads/lines.h"
 #include "workloads/load.h"
 #include "workloads/text.h"
 
@@ -64,25 +65,11 @@ class Collector {
   std::int64_t requests_ = 0;
 };
 
-constexpr std::string_view kSpaces = " \t\r\n";
-
-// The next line that holds more than spaces, and its number; empty at the end.
-std::string_view next_line(std::string_view& rest, std::int64_t& number) {
-  while (!rest.empty()) {
-    const std::size_t end = rest.find('\n');
-    const std::string_view line = rest.substr(0, end);
-    rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
-    ++number;
-    if (line.find_first_not_of(kSpaces) != std::string_view::npos) return line;
-  }
-  return {};
-}
-
 // JSON Lines: the first line is a whole document, and another one follows.
 bool is_json_lines(std::string_view text) {
-  std::int64_t number = 0;
-  const std::string_view first = next_line(text, number);
-  return text.find_first_not_of(kSpaces) != std::string_view::npos && nlohmann::json::accept(first);
+  Lines lines(text);
+  const std::string_view first = lines.next();
+  return !lines.next().empty() && nlohmann::json::accept(first);
 }
 
 }  // namespace
@@ -97,9 +84,9 @@ std::vector<Workload> parse_json(std::string_view text, const std::string& where
     collector.add_document(parse_document(text, file), file);
     return collector.take();
   }
-  std::int64_t number = 0;
-  for (std::string_view line = next_line(text, number); !line.empty(); line = next_line(text, number)) {
-    const std::string place = fmt::format("{}:{}", file, number);
+  Lines lines(text);
+  for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
+    const std::string place = fmt::format("{}:{}", file, lines.number());
     collector.add_document(parse_document(line, place), place);
   }
   return collector.take();
