@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/figures.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "tests/reports/golden.h"
+#include "tests/reports/sample_records.h"
+
+namespace splitwave::reports {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kCaption = "a cpu's caption, commit 0123456789ab";
+
+std::vector<Figure> figures() {
+  const std::vector<Record> records = tests::comparison();
+  return {speed_up_figure(records, "fixed-split:fa2", kCaption), predicted_measured_figure(records, kCaption)};
+}
+
+std::string content(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+class Draw : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "splitwave it's-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  fs::path folder_;
+};
+
+TEST(Figures, DataAndScriptsAreAsApproved) {
+  for (const Figure& figure : figures()) {
+    tests::expect_golden(figure.name + ".dat", figure.data);
+    tests::expect_golden(figure.name + ".gnuplot", figure.script);
+  }
+}
+
+TEST_F(Draw, GnuplotMakesSvgAndPng) {
+  ASSERT_EQ(draw(figures(), folder_ / "figures"), "");
+  for (const char* name : {"speed_up", "predicted_measured"}) {
+    const std::string svg = content(folder_ / "figures" / (std::string(name) + ".svg"));
+    EXPECT_NE(svg.find("</svg>"), std::string::npos) << name;
+    EXPECT_NE(svg.find("commit 0123456789ab"), std::string::npos) << name;
+    EXPECT_NE(svg.find("fixed-split:fa2"), std::string::npos) << name;
+    EXPECT_EQ(content(folder_ / "figures" / (std::string(name) + ".png")).substr(1, 3), "PNG") << name;
+  }
+  EXPECT_FALSE(fs::exists(folder_ / "figures.partial"));
+}
+
+TEST_F(Draw, WithoutGnuplotTheNumbersAreThereAndOneLineSaysHow) {
+  const std::string path = std::getenv("PATH");
+  ::setenv("PATH", folder_.c_str(), 1);
+  const std::string note = draw(figures(), folder_ / "figures");
+  ::setenv("PATH", path.c_str(), 1);
+  EXPECT_NE(note.find("gnuplot-nox"), std::string::npos) << note;
+  EXPECT_EQ(note.find('\n'), std::string::npos);
+  EXPECT_EQ(content(folder_ / "figures/speed_up.dat"), figures()[0].data);
+}
+
+TEST_F(Draw, AFailingScriptIsNamed) {
+  const std::string note = draw({Figure{"broken", "a broken picture", "", "plot nothing at all\n"}}, folder_ / "f");
+  EXPECT_NE(note.find("run gnuplot broken.gnuplot in"), std::string::npos) << note;
+}
+
+}  // namespace
+}  // namespace splitwave::reports

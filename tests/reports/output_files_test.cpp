@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/output_files.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+
+#include "workloads/error.h"
+
+namespace splitwave::reports {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OutputFiles : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = testing::TempDir() + "splitwave-output-XXXXXX";
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  static std::string content(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  }
+
+  std::size_t files() const {
+    return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+/// Files of this process may not grow beyond `bytes` while it lives: what a full disk looks like to write().
+class FullDisk {
+ public:
+  explicit FullDisk(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    old_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FullDisk() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, old_);
+  }
+  FullDisk(const FullDisk&) = delete;
+  FullDisk& operator=(const FullDisk&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*old_)(int) = SIG_DFL;
+};
+
+template <typename Action>
+std::string refusal(Action action) {
+  try {
+    action();
+  } catch (const workloads::InputError& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST_F(OutputFiles, WriteFileReplacesTheWholeContent) {
+  write_file(folder_ / "a", "long first content");
+  write_file(folder_ / "a", "second");
+  EXPECT_EQ(content(folder_ / "a"), "second");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFiles, WriteFileOnAFullDiskLeavesWhatWasThere) {
+  write_file(folder_ / "a", "before");
+  {
+    const FullDisk full(4096);
+    EXPECT_EQ(refusal([&] { write_file(folder_ / "a", std::string(10000, 'x')); }),
+              (folder_ / "a").string() + ": cannot write: File too large; allowed: a writable place with free space");
+  }
+  EXPECT_EQ(content(folder_ / "a"), "before");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFiles, PlacesThatCannotBeWrittenAreNamed) {
+  EXPECT_NE(refusal([&] { write_file(folder_ / "none" / "a", "x"); }).find("none/a: cannot write: No such file"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] { write_file(folder_, "x"); }).find("Is a directory"), std::string::npos);
+  write_file(folder_ / "file", "x");
+  EXPECT_NE(refusal([&] { make_folder(folder_ / "file"); }).find("cannot write"), std::string::npos);
+  EXPECT_NE(refusal([&] { make_folder(folder_ / "file" / "below"); }).find("cannot write"), std::string::npos);
+  EXPECT_NE(refusal([] { make_folder("/proc/splitwave"); }).find("/proc/splitwave: cannot write"), std::string::npos);
+}
+
+TEST_F(OutputFiles, GrowingFileIsPartialUntilItIsFinished) {
+  GrowingFile file(folder_ / "r.jsonl");
+  file.append("one");
+  file.append("two");
+  EXPECT_EQ(content(folder_ / "r.jsonl.partial"), "one\ntwo\n");
+  EXPECT_FALSE(fs::exists(folder_ / "r.jsonl"));
+  file.finish();
+  EXPECT_EQ(content(folder_ / "r.jsonl"), "one\ntwo\n");
+  EXPECT_EQ(files(), 1U);
+}
+
+TEST_F(OutputFiles, AbandonedGrowingFileKeepsItsLinesAsPartial) {
+  { GrowingFile(folder_ / "r.jsonl").append("one"); }
+  EXPECT_EQ(content(folder_ / "r.jsonl.partial"), "one\n");
+  EXPECT_FALSE(fs::exists(folder_ / "r.jsonl"));
+}
+
+TEST_F(OutputFiles, GrowingFileOnAFullDiskKeepsWholeLines) {
+  const std::string line(3000, 'x');
+  GrowingFile file(folder_ / "r.jsonl");
+  {
+    const FullDisk full(4096);
+    file.append(line);
+    EXPECT_NE(refusal([&] { file.append(line); }).find("r.jsonl.partial: cannot write"), std::string::npos);
+  }
+  EXPECT_EQ(content(folder_ / "r.jsonl.partial"), line + "\n");
+}
+
+TEST_F(OutputFiles, EarlierResultsAreNeverReplaced) {
+  write_file(folder_ / "r.jsonl", "earlier");
+  EXPECT_NE(refusal([&] { GrowingFile(folder_ / "r.jsonl"); }).find("r.jsonl: exists from an earlier run"),
+            std::string::npos);
+  EXPECT_EQ(content(folder_ / "r.jsonl"), "earlier");
+  write_file(folder_ / "q.jsonl.partial", "earlier");
+  EXPECT_NE(refusal([&] { GrowingFile(folder_ / "q.jsonl"); }).find("q.jsonl.partial: exists"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace splitwave::reports

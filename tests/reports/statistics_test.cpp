@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/statistics.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "tests/reports/sample_records.h"
+
+namespace splitwave::reports {
+namespace {
+
+using tests::comparison;
+using tests::record;
+
+TEST(Quantile, InterpolatesBetweenOrderStatistics) {
+  EXPECT_DOUBLE_EQ(quantile({3, 1, 2}, 0.5), 2);
+  EXPECT_DOUBLE_EQ(quantile({4, 1, 2, 3}, 0.5), 2.5);
+  EXPECT_DOUBLE_EQ(quantile({0, 10}, 0.9), 9);
+  EXPECT_DOUBLE_EQ(quantile({7}, 0.9), 7);
+  EXPECT_DOUBLE_EQ(quantile({1, 2, 3}, 0), 1);
+  EXPECT_DOUBLE_EQ(quantile({1, 2, 3}, 1), 3);
+  EXPECT_THROW(quantile({}, 0.5), std::invalid_argument);
+}
+
+RC_GTEST_PROP(Quantile, LiesBetweenTheExtremesAndGrowsWithQ, (std::vector<int> numbers)) {
+  RC_PRE(!numbers.empty());
+  const std::vector<double> values(numbers.begin(), numbers.end());
+  double last = quantile(values, 0);
+  RC_ASSERT(last == *std::min_element(values.begin(), values.end()));
+  for (int step = 1; step <= 10; ++step) {
+    const double next = quantile(values, step / 10.0);
+    RC_ASSERT(next >= last);
+    last = next;
+  }
+  RC_ASSERT(last == *std::max_element(values.begin(), values.end()));
+}
+
+TEST(PairUp, MatchesWorkloadScheduleAndMachine) {
+  const std::vector<Record> records = comparison();
+  const std::vector<Pair> pairs = pair_up(records);
+  ASSERT_EQ(pairs.size(), 5U);
+  for (const Pair& pair : pairs) {
+    EXPECT_EQ(pair.predicted->machine, "a cpu");
+    EXPECT_EQ(pair.predicted->workload, pair.measured->workload);
+    EXPECT_EQ(pair.predicted->schedule, pair.measured->schedule);
+    EXPECT_EQ(pair.predicted->executor, "simulator");
+    EXPECT_EQ(pair.measured->executor, "cpu");
+  }
+}
+
+TEST(PairUp, RepeatedKeysGoInOrder) {
+  const std::vector<Record> records = {record("w", "s", "simulator", "m", 1), record("w", "s", "cpu", "m", 2),
+                                       record("w", "s", "simulator", "m", 3), record("w", "s", "cpu", "m", 4),
+                                       record("w", "s", "cpu", "m", 5)};
+  const std::vector<Pair> pairs = pair_up(records);
+  ASSERT_EQ(pairs.size(), 2U);
+  EXPECT_EQ(*pairs[0].predicted->seconds, 1);
+  EXPECT_EQ(*pairs[1].predicted->seconds, 3);
+  EXPECT_EQ(*pairs[1].measured->seconds, 4);
+}
+
+TEST(Agreement, OfTheSampleByHand) {
+  // Errors: 1.0/1.1, 2.0/1.9, 0.9/1.2, 10/10, 8/7 -> 0.0909, 0.0526, 0.25, 0, 0.1429.
+  const Agreement result = agreement(comparison(), "fixed-split:fa2");
+  EXPECT_EQ(result.points, 5);
+  EXPECT_NEAR(result.median_error, 1 - 1 / 1.1, 1e-12);
+  EXPECT_NEAR(result.p90_error, 0.6 * 0.25 + 0.4 / 7, 1e-12);
+  EXPECT_NEAR(result.within_10_percent, 0.6, 1e-12);
+  EXPECT_NEAR(result.geometric_mean_ratio, std::pow(1 / 1.1 * 2 / 1.9 * 0.75 * 8 / 7, 0.2), 1e-12);
+  // Measured: fa2 0.58x (predicted 0.5x), lean 0.92x (predicted 1.11x), lean 1.43x (predicted 1.25x).
+  EXPECT_EQ(result.clear_speed_ups, 3);
+  EXPECT_NEAR(result.same_sign, 2.0 / 3, 1e-12);
+}
+
+TEST(Agreement, PerfectPredictionsHaveNoError) {
+  std::vector<Record> records;
+  for (int i = 1; i <= 20; ++i) {
+    const std::string name = std::to_string(i);
+    for (const char* executor : {"simulator", "cpu"}) {
+      records.push_back(record(name, "base", executor, "m", i * 1e-3));
+      records.push_back(record(name, "other", executor, "m", 2e-3));
+    }
+  }
+  const Agreement result = agreement(records, "base");
+  EXPECT_EQ(result.points, 40);
+  EXPECT_EQ(result.median_error, 0);
+  EXPECT_EQ(result.p90_error, 0);
+  EXPECT_EQ(result.within_10_percent, 1);
+  EXPECT_NEAR(result.geometric_mean_ratio, 1, 1e-12);
+  EXPECT_EQ(result.same_sign, 1);
+  EXPECT_EQ(result.clear_speed_ups, 19);  // all but 2, where both schedules take 2 ms
+}
+
+TEST(Agreement, WithoutMeasurementsHasNoPoints) {
+  const std::vector<Record> records = {record("w", "s", "simulator", "m", 1)};
+  EXPECT_EQ(agreement(records, "s").points, 0);
+  EXPECT_EQ(agreement({}, "s").points, 0);
+}
+
+TEST(Baseline, SpeedUpIsRelativeToTheSameExecutorAndMachine) {
+  const std::vector<Record> records = comparison();
+  const Baseline baseline(records, "fixed-split:fa2");
+  EXPECT_NEAR(*baseline.speed_up(record("short", "lean", "simulator", "h200", 5e-6)), 2, 1e-12);
+  EXPECT_FALSE(baseline.speed_up(record("other", "lean", "simulator", "h200", 5e-6)));
+  EXPECT_FALSE(baseline.speed_up(records.back()));  // it has no time
+}
+
+TEST(Summarize, GeometricMeanLeastAndMost) {
+  const std::vector<ScheduleSummary> all = summarize(comparison(), "fixed-split:fa2");
+  ASSERT_EQ(all.size(), 9U);
+  const ScheduleSummary& lean = all.at(2);
+  EXPECT_EQ(lean.schedule, "lean");
+  EXPECT_EQ(lean.machine, "h200");
+  EXPECT_EQ(lean.workloads, 2);
+  EXPECT_NEAR(lean.geometric_mean, std::sqrt(1.25 * 2), 1e-12);
+  EXPECT_NEAR(lean.least, 1.25, 1e-12);
+  EXPECT_NEAR(lean.most, 2, 1e-12);
+  EXPECT_EQ(all.at(0).schedule, "fixed-split:fa2");
+  EXPECT_EQ(all.at(0).geometric_mean, 1);
+  EXPECT_EQ(all.at(1).schedule, "fa2");
+  EXPECT_EQ(all.at(1).workloads, 1);  // the other has no time
+}
+
+}  // namespace
+}  // namespace splitwave::reports
