@@ -2,55 +2,83 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace splitwave::simulator {
+
+/// What must be known of a CPU to predict cpu_reference's run of a plan on it: plain numbers, measured there.
+struct CpuFigures {
+  std::string model;                          ///< processor name
+  std::vector<double> read_bytes_per_second;  ///< plain read by 1..n threads; n is the number of threads used
+  double seconds_per_kv_byte = 0;             ///< one thread's tile time per byte of K and V, in cache
+  double fork_seconds = 0;                    ///< an empty parallel region
+  double item_seconds = 0;                    ///< extra time of one more item
+  double merge_seconds_per_row_split = 0;     ///< merging one partial row, by one thread
+};
 
 /// A machine as the simulator sees it, read from simulator/machines/*.json or a user's file. A CPU is one too: its
 /// threads are the SMs, one CTA each. Every key of the file carries unit, source and how sure it is
 /// (docs/simulator.md).
 struct Machine {
   std::string name;
+  std::string title;               ///< name for people, "NVIDIA H200 SXM"
+  std::string compute_capability;  ///< "9.0"; empty where it means nothing
   std::int32_t sms = 0;
-  double clock_hz = 0;               ///< SM clock under load
-  double dram_bytes_per_second = 0;  ///< plateau that a plain read reaches
-  double dram_latency_seconds = 0;   ///< unloaded, from a CTA's request to its data
-  double sm_bytes_per_second = 0;    ///< most that one SM can take in
+  std::vector<std::int32_t> sms_per_gpc;  ///< CTAs are placed round robin over these groups of SMs; adds up to sms
+  double clock_hz = 0;                    ///< SM clock under load
+  double dram_peak_bytes_per_second = 0;  ///< data sheet
+  double dram_bytes_per_second = 0;       ///< plateau that a plain read reaches
+  double dram_asymptote = 0;              ///< bandwidth at which the loaded latency would be infinite, byte/s
+  double dram_latency_seconds = 0;        ///< unloaded, from a CTA's request to its data
+  double dram_queue_seconds = 0;          ///< growth of the latency with load: W of L = L0 + W rho / (1 - rho)
+  double cold_seconds = 0;                ///< once per kernel whose data is not in L2: first touch of cold pages
+  double sm_bytes_per_second = 0;         ///< most that one SM can take in
   std::int64_t l2_bytes = 0;
   double l2_bytes_per_second = 0;
-  double mma_flops = 0;       ///< dense fp16 tensor-core rate of the whole machine, FLOP/s
-  double exp_per_second = 0;  ///< special-function unit, whole machine
+  double l2_latency_seconds = 0;  ///< from a CTA's request to its data in L2
+  double mma_flops = 0;           ///< dense fp16 tensor-core rate of the whole machine, FLOP/s
+  double mma_sync_flops = 0;      ///< the part of it that mma.sync instructions reach
+  double exp_per_second = 0;      ///< special-function unit, whole machine
+  double fp32_lanes = 0;          ///< fused multiply-adds per clock and SM
   std::int32_t threads_per_sm = 0;
   std::int32_t ctas_per_sm_limit = 0;
   std::int32_t registers_per_sm = 0;  ///< 32-bit registers
   std::int64_t shared_bytes_per_sm = 0;
-  std::int64_t shared_bytes_per_cta = 0;  ///< most that one CTA may take
-  double launch_seconds = 0;              ///< a kernel node of a CUDA graph
-  double launch_seconds_per_cta = 0;      ///< dispatch rate of CTAs
-  double flag_seconds = 0;                ///< a flag written by one CTA is seen by another
+  std::int64_t shared_bytes_per_cta = 0;   ///< most that one CTA may take
+  std::int64_t shared_bytes_reserved = 0;  ///< taken by the system for each resident CTA
+  double launch_seconds = 0;               ///< a kernel node of a CUDA graph
+  double launch_seconds_per_cta = 0;       ///< dispatch rate of CTAs
+  double flag_seconds = 0;                 ///< a flag written by one CTA is seen by another
   /// Read bandwidth by number of active SMs, for machines where it was measured (index 0: one SM). Empty: Little's law.
   std::vector<double> bytes_per_second_by_sms;
+  std::optional<CpuFigures> cpu;  ///< set for a CPU, and only there
 };
 
 /// What a user may override on the command line; 0 leaves the machine's own value.
 struct MachineOverrides {
   std::int32_t sms = 0;
-  double dram_bytes_per_second = 0;
+  double dram_bytes_per_second = 0;  ///< plateau of a plain read
+  std::int64_t l2_bytes = 0;
+  double clock_hz = 0;
 };
 
-/// A shipped machine by name ("h200"; case does not matter) or a JSON file by path. Throws InputError with the nearest
-/// names, or with file, key, value and what is allowed.
+/// A shipped machine by name or alias ("h200", "h100"; case does not matter) or a JSON file by path. Throws InputError
+/// with the nearest names, or with file, key, value and what is allowed.
 Machine load_machine(const std::string& name_or_file);
 
 /// The same from text; `where` begins error messages.
 Machine parse_machine(const std::string& text, const std::string& where);
 
-/// The machine with overrides applied; bandwidth limits scale with the SM count only where physics says so.
+/// The machine with overrides applied. Rates of the SMs (tensor cores, special functions) scale with their number and
+/// clock; DRAM and L2 belong to the memory system and do not. Throws InputError if a CPU is asked for what it lacks.
 Machine with_overrides(Machine machine, const MachineOverrides& overrides);
 
 /// Names of the shipped machines, sorted.
 std::vector<std::string> machine_names();
+
+/// A CPU as a machine, built from measured figures. Throws InputError naming the figure that is not positive.
+Machine cpu_machine(const CpuFigures& figures);
 
 }  // namespace splitwave::simulator

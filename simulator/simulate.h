@@ -6,6 +6,7 @@
 #include "schedules/timeline.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
+#include "simulator/work.h"
 #include "workloads/workload.h"
 
 namespace splitwave::simulator {
@@ -13,6 +14,7 @@ namespace splitwave::simulator {
 struct SimulateOptions {
   std::int32_t ctas_per_sm = 0;  ///< 0: from the kernel's occupancy
   bool spans = false;            ///< record Timeline::spans
+  L2State l2 = L2State::cold;    ///< what is in L2 when the kernel starts
 };
 
 /// Time of a valid plan on the machine: the fluid model of docs/simulator.md, event-driven and deterministic.
@@ -20,7 +22,8 @@ struct SimulateOptions {
 schedules::Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
                              const Kernel& kernel, const SimulateOptions& options = {});
 
-/// The grid that a schedule sees on the machine with the kernel; ctas_per_sm 0 means the kernel's occupancy.
+/// The grid that a schedule sees on the machine with the kernel; ctas_per_sm 0 means the kernel's occupancy. Throws
+/// InputError if not even one CTA fits on an SM, or if more are asked for than fit.
 schedules::Grid grid_of(const Machine& machine, const Kernel& kernel, std::int32_t ctas_per_sm = 0);
 
 }  // namespace splitwave::simulator

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/alike.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+
+namespace splitwave::simulator {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15ULL;
+  return hash ^ (hash >> 29);
+}
+
+/// Numbers 0..count-1 by equality: an open-addressing table of representatives. `hash(i)` and `equal(i, j)` define it.
+template <typename Hash, typename Equal>
+void number_by_equality(std::int32_t count, const Hash& hash, const Equal& equal, std::vector<std::int32_t>& number) {
+  number.assign(static_cast<std::size_t>(count), 0);
+  static thread_local std::vector<std::int32_t> table;
+  const std::size_t size = std::bit_ceil(static_cast<std::size_t>(count) * 2 + 1);
+  table.assign(size, -1);
+  std::int32_t next = 0;
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (i > 0 && equal(i, i - 1)) {
+      number[static_cast<std::size_t>(i)] = number[static_cast<std::size_t>(i - 1)];
+      continue;
+    }
+    std::size_t place = static_cast<std::size_t>(hash(i)) & (size - 1);
+    while (table[place] >= 0 && !equal(table[place], i)) place = (place + 1) & (size - 1);
+    if (table[place] < 0) {
+      table[place] = i;
+      number[static_cast<std::size_t>(i)] = next++;
+    } else {
+      number[static_cast<std::size_t>(i)] = number[static_cast<std::size_t>(table[place])];
+    }
+  }
+}
+
+}  // namespace
+
+void number_alike(const schedules::Plan& plan, const Work& work, std::vector<std::int32_t>& kind_of_list) {
+  const auto cost = [&](const schedules::Item& item) -> std::uint64_t {
+    return work.cost_of_output.empty() ? 0U : work.cost_of_output[static_cast<std::size_t>(item.output)];
+  };
+  const auto hash = [&](std::int32_t list) {
+    std::uint64_t value = 0;
+    for (const schedules::Item& item : plan.list(list)) {
+      value = mix(value, static_cast<std::uint64_t>(item.tokens()) << 8 | cost(item));
+    }
+    return value;
+  };
+  const auto equal = [&](std::int32_t a, std::int32_t b) {
+    const auto one = plan.list(a);
+    const auto two = plan.list(b);
+    return std::equal(one.begin(), one.end(), two.begin(), two.end(),
+                      [&](const schedules::Item& x, const schedules::Item& y) {
+                        return x.tokens() == y.tokens() && cost(x) == cost(y);
+                      });
+  };
+  number_by_equality(plan.lists(), hash, equal, kind_of_list);
+}
+
+void group_alike(const std::vector<std::int32_t>& rows, std::int32_t width, std::vector<std::int32_t>& group_of_row) {
+  const auto w = static_cast<std::size_t>(width);
+  const auto row = [&](std::int32_t i) { return rows.begin() + static_cast<std::ptrdiff_t>(i) * width; };
+  const auto hash = [&](std::int32_t i) {
+    std::uint64_t value = 0;
+    for (std::size_t k = 0; k < w; ++k) value = mix(value, static_cast<std::uint32_t>(*(row(i) + static_cast<int>(k))));
+    return value;
+  };
+  const auto equal = [&](std::int32_t a, std::int32_t b) { return std::equal(row(a), row(a) + width, row(b)); };
+  number_by_equality(static_cast<std::int32_t>(rows.size() / w), hash, equal, group_of_row);
+}
+
+}  // namespace splitwave::simulator

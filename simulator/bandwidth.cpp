@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/bandwidth.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace splitwave::simulator {
+namespace {
+
+/// Level x at which `free` CTAs take x each and the others `capped` bytes/s in all. With B = share (free x + capped)
+/// and x = q / (L0 + W B / (M - B)), B solves a B^2 - b B + c = 0; its smaller root is the one below M.
+double latency_level(const MemoryLaw& law, double free, double capped) {
+  const double n = law.dram_share * free;
+  const double fixed = law.dram_share * capped;
+  if (n <= 0) return law.bytes_in_flight / law.latency_seconds;
+  const double a = law.latency_seconds - law.queue_seconds;
+  const double nq = n * law.bytes_in_flight;
+  const double b = law.latency_seconds * law.asymptote + fixed * a + nq;
+  const double c = fixed * law.latency_seconds * law.asymptote + nq * law.asymptote;
+  const double total = 2 * c / (b + std::sqrt(std::max(0.0, b * b - 4 * a * c)));
+  return (std::min(total, law.plateau) - fixed) / n;
+}
+
+double measured_total(const MemoryLaw& law, double ctas) {
+  const auto count = static_cast<std::size_t>(std::max(1.0, ctas));
+  return law.by_sms[std::min(count, law.by_sms.size()) - 1];
+}
+
+}  // namespace
+
+MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share) {
+  MemoryLaw law;
+  law.bytes_in_flight = bytes_in_flight;
+  law.latency_seconds = dram_share * machine.dram_latency_seconds + (1 - dram_share) * machine.l2_latency_seconds;
+  law.queue_seconds = dram_share * machine.dram_queue_seconds;
+  law.asymptote = machine.dram_asymptote;
+  law.plateau = machine.dram_bytes_per_second;
+  law.dram_share = dram_share;
+  law.l2_bytes_per_second = machine.l2_bytes_per_second;
+  law.by_sms = machine.bytes_per_second_by_sms;
+  return law;
+}
+
+double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes) {
+  double free = 0;
+  for (const StreamClass& one : classes) free += one.ctas;
+  if (free <= 0) return std::numeric_limits<double>::infinity();
+  const double measured = law.by_sms.empty() ? 0 : measured_total(law, free);
+  double capped = 0;
+  double level = 0;
+  for (std::size_t i = 0; i <= classes.size(); ++i) {
+    // The classes before i run at their caps, the others at the level; right as soon as the level is below cap i.
+    if (free < 0.5) {
+      level = std::numeric_limits<double>::infinity();
+      break;
+    }
+    if (!law.by_sms.empty()) {
+      level = (measured - capped) / free;
+    } else {
+      level = latency_level(law, free, capped);
+      level = std::min(level, (law.l2_bytes_per_second - capped) / free);
+    }
+    if (i == classes.size() || level <= classes[i].cap) break;
+    capped += classes[i].ctas * classes[i].cap;
+    free -= classes[i].ctas;
+  }
+  for (StreamClass& one : classes) one.rate = std::min(one.cap, level);
+  return level;
+}
+
+}  // namespace splitwave::simulator

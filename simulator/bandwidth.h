@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// How fast CTAs stream together: the fluid law of docs/simulator.md.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "simulator/machine.h"
+
+namespace splitwave::simulator {
+
+/// CTAs that stream under the same limit of their own (their SM's share, or arithmetic).
+struct StreamClass {
+  double ctas = 0;
+  double cap = 0;   ///< most bytes/s that one of them can take in
+  double rate = 0;  ///< out: bytes/s of one of them
+};
+
+/// The memory system as a set of streaming CTAs sees it.
+struct MemoryLaw {
+  double bytes_in_flight = 0;  ///< of one CTA
+  double latency_seconds = 0;  ///< unloaded
+  double queue_seconds = 0;    ///< W of L(rho) = L0 + W rho / (1 - rho)
+  double asymptote = 0;        ///< rho = DRAM bytes/s over this
+  double plateau = 0;          ///< most DRAM bytes/s
+  double dram_share = 1;       ///< bytes from DRAM per byte that a CTA takes in; the rest comes from L2
+  double l2_bytes_per_second = 0;
+  std::span<const double> by_sms;  ///< measured bandwidth by streaming CTAs; if not empty, it is the whole law
+};
+
+/// The law for CTAs with `bytes_in_flight` each, a share of whose bytes comes from DRAM.
+MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share);
+
+/// Fills in the rates of `classes`, which must ascend in cap: each CTA gets the least of its cap and a common level x,
+/// where x is bytes in flight over the loaded latency, or the max-min fair share once DRAM or L2 is full. Returns x.
+double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes);
+
+}  // namespace splitwave::simulator

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/engine.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "simulator/alike.h"
+#include "simulator/engine_state.h"
+
+namespace splitwave::simulator {
+namespace {
+
+constexpr double kNever = std::numeric_limits<double>::infinity();
+/// Bytes and relative time within which events are one event. A hundredth of a byte is below any rounding that matters.
+constexpr double kSameBytes = 1e-2;
+constexpr double kSameTime = 1e-12;
+
+}  // namespace
+
+double Engine::fill_seconds(double bytes, std::size_t cost) const {
+  const MemoryLaw& law = work_->law;
+  if (law.bytes_in_flight <= 0 || law.latency_seconds <= 0) return 0;
+  const double lone = law.bytes_in_flight / law.latency_seconds;
+  const double full = static_cast<double>(options_.ctas_per_sm);
+  double rate = std::min(lone, law.l2_bytes_per_second / std::max(1.0, busy_ctas_));
+  if (law.dram_share > 0) rate = std::min(rate, law.plateau / (law.dram_share * std::max(1.0, busy_ctas_)));
+  const double on_sm = std::min(full, std::ceil(busy_ctas_ / machine_->sms));
+  const double arithmetic = work_->seconds_per_byte[cost];
+  if (arithmetic > 0) rate = std::min(rate, 1 / (arithmetic * std::max(1.0, on_sm)));
+  // What keeps up with its requests hides the latency in them; what waits for its share or for arithmetic does not.
+  const double exposed = kernel_->exposed_latencies * law.latency_seconds * (1 - rate / lone);
+  const double last_window = law.latency_seconds * (1 - bytes / law.bytes_in_flight);
+  return std::max({0.0, exposed, last_window});
+}
+
+void Engine::enter_timed(std::int32_t index, double until) {
+  Slot& slot = at(index);
+  slot.key = until;
+  slot.state = SlotState::timed;
+  timed_.push(until, index, slot.stamp);
+}
+
+/// Leads `slot` from `time` through `lead` seconds to the stream of its next item that has any tokens, or to its end.
+void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead, bool prefetched) {
+  const double w = weight(slot);
+  while (slot.item < slot.item_end) {
+    const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
+    const double bytes = item.tokens() * work_->bytes_per_token;
+    if (options_.spans) {
+      const Group& group = group_of(slot);
+      result_->spans.push_back({slot.list, group.sm, index - group.first_slot, slot.item, time, 0});
+    }
+    if (bytes > 0) {
+      if (!prefetched) lead += fill_seconds(bytes, cost_of(item));
+      result_->slot_seconds.ramp += w * lead;
+      return enter_timed(index, time + lead);
+    }
+    lead += kernel_->epilogue_seconds;
+    time += lead;
+    result_->slot_seconds.ramp += w * lead;
+    if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = time;
+    if (options_.spans) result_->spans.back().end_seconds = time;
+    ++slot.item;
+    lead = kernel_->item_seconds;
+  }
+  enter_timed(index, time);
+}
+
+void Engine::start_list(std::int32_t index, std::int32_t list, double time, double lead, bool prefetched) {
+  Slot& slot = at(index);
+  slot.list = list;
+  slot.item = plan_->cta_begin[static_cast<std::size_t>(list)];
+  slot.item_end = plan_->cta_begin[static_cast<std::size_t>(list) + 1];
+  result_->busy_slot_seconds -= weight(slot) * time;
+  if (slot.item == slot.item_end) {
+    result_->slot_seconds.ramp += weight(slot) * lead;
+    return enter_timed(index, time + lead);
+  }
+  begin_item(slot, index, time, lead, prefetched);
+}
+
+/// The last byte of an item is there: its last arithmetic and its epilogue follow, then the next item or the end.
+void Engine::end_stream(std::int32_t index) {
+  Slot& slot = at(index);
+  Group& group = group_of(slot);
+  classes_[static_cast<std::size_t>(slot.stream_class)].ctas -= group.weight;
+  --group.streaming;
+  mark(slot.group);
+  slot.stream_class = -1;
+  ++slot.stamp;
+  const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
+  const bool more = slot.item + 1 < slot.item_end;
+  const double tile_bytes = std::min(item.tokens() * work_->bytes_per_token,
+                                     kernel_->drain_tiles * kernel_->tile_tokens * work_->bytes_per_token);
+  const double drain = tile_bytes * work_->seconds_per_byte[cost_of(item)] * kernel_->lone_slowdown;
+  const double end = now_ + drain + kernel_->epilogue_seconds;
+  if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = end;
+  if (options_.spans) {
+    for (auto span = result_->spans.rbegin(); span != result_->spans.rend(); ++span) {
+      if (span->item != slot.item) continue;
+      span->end_seconds = end;
+      break;
+    }
+  }
+  ++slot.item;
+  // Prefetched items keep the memory busy while the last tile of the one before is worked on.
+  const double resume = more && kernel_->prefetches_items ? end - drain : end;
+  result_->slot_seconds.ramp += group.weight * kernel_->epilogue_seconds;
+  result_->slot_seconds.compute += group.weight * (resume - now_ - kernel_->epilogue_seconds);
+  if (more) return begin_item(slot, index, resume, kernel_->item_seconds, kernel_->prefetches_items);
+  enter_timed(index, resume);
+}
+
+void Engine::end_timed(std::int32_t index) {
+  Slot& slot = at(index);
+  if (slot.item < slot.item_end) {
+    const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
+    slot.key = item.tokens() * work_->bytes_per_token;
+    slot.state = SlotState::joining;
+    ++group_of(slot).streaming;
+    return mark(slot.group);
+  }
+  slot.state = SlotState::idle;
+  slot.list = -1;
+  busy_ctas_ -= weight(slot);
+  result_->busy_slot_seconds += weight(slot) * now_;
+  result_->end_seconds = now_;
+  freed_.push_back(index);
+}
+
+void Engine::mark(std::int32_t group) {
+  Group& one = groups_[static_cast<std::size_t>(group)];
+  if (one.dirty) return;
+  one.dirty = true;
+  dirty_.push_back(group);
+}
+
+/// Takes `weight` SMs out of the slot's group; returns the same slot of the new group.
+/// Gives the lists that wait to the slots that became free just now, in the order of the plan.
+/// Puts the streaming slots of changed groups into the class of their new number of sharers.
+void Engine::regroup_streams() {
+  for (const std::int32_t number : dirty_) {
+    Group& group = groups_[static_cast<std::size_t>(number)];
+    group.dirty = false;
+    if (group.streaming == 0) continue;
+    for (std::int32_t index = group.first_slot; index < group.first_slot + options_.ctas_per_sm; ++index) {
+      Slot& slot = at(index);
+      if (slot.state != SlotState::joining && slot.state != SlotState::streaming) continue;
+      const std::size_t cost = cost_of(plan_->items[static_cast<std::size_t>(slot.item)]);
+      const std::int32_t target = class_of_[cost * static_cast<std::size_t>(options_.ctas_per_sm) +
+                                            static_cast<std::size_t>(group.streaming - 1)];
+      if (slot.stream_class == target) continue;
+      double left = slot.key;
+      if (slot.state == SlotState::streaming) {
+        left -= counter_[static_cast<std::size_t>(slot.stream_class)];
+        classes_[static_cast<std::size_t>(slot.stream_class)].ctas -= group.weight;
+      }
+      slot.state = SlotState::streaming;
+      slot.stream_class = target;
+      slot.key = counter_[static_cast<std::size_t>(target)] + left;
+      ++slot.stamp;
+      classes_[static_cast<std::size_t>(target)].ctas += group.weight;
+      streams_[static_cast<std::size_t>(target)].push(slot.key, index, slot.stamp);
+    }
+  }
+  dirty_.clear();
+}
+
+void Engine::solve() {
+  const double level = share_bandwidth(work_->law, classes_);
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    const double memory = std::min(level, machine_->sm_bytes_per_second / sharers_[i]);
+    stream_share_[i] = classes_[i].rate < memory ? classes_[i].rate / memory : 1;
+  }
+}
+
+double Engine::next_event() {
+  double next = timed_.least_key();
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    if (classes_[i].ctas < 0.5) continue;
+    EventQueue& queue = streams_[i];
+    while (at(queue.top().slot).stamp != queue.top().stamp) queue.pop();
+    next = std::min(next, now_ + std::max(0.0, queue.top().key - counter_[i]) / classes_[i].rate);
+  }
+  return next;
+}
+
+void Engine::advance(double time) {
+  const double step = time - now_;
+  now_ = time;
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    const double ctas = classes_[i].ctas;
+    if (ctas < 0.5) continue;
+    counter_[i] += classes_[i].rate * step;
+    result_->slot_seconds.stream += ctas * step * stream_share_[i];
+    result_->slot_seconds.compute += ctas * step * (1 - stream_share_[i]);
+  }
+}
+
+void Engine::process_events() {
+  const double until = now_ * (1 + kSameTime);
+  while (timed_.least_key() <= until) {
+    const std::int32_t slot = timed_.top().slot;
+    timed_.pop();
+    end_timed(slot);
+  }
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    EventQueue& queue = streams_[i];
+    const double within = counter_[i] + kSameBytes;
+    while (!queue.empty() && queue.top().key <= within) {
+      const EventQueue::Entry entry = queue.top();
+      queue.pop();
+      if (at(entry.slot).stamp == entry.stamp) end_stream(entry.slot);
+    }
+  }
+}
+
+void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
+                 const EngineOptions& options, EngineResult& result) {
+  plan_ = &plan;
+  machine_ = &machine;
+  kernel_ = &kernel;
+  work_ = &work;
+  options_ = options;
+  result_ = &result;
+  result.slot_seconds = {};
+  result.busy_slot_seconds = 0;
+  result.spans.clear();
+  result.item_end.assign(options.item_ends ? plan.items.size() : 0, 0);
+  grouped_ = !options.item_ends && !options.spans;
+  if (grouped_) {
+    number_alike(plan, work, kind_of_list_);
+  } else {
+    kind_of_list_.resize(static_cast<std::size_t>(plan.lists()));
+    std::iota(kind_of_list_.begin(), kind_of_list_.end(), 0);
+  }
+  timed_.clear();
+  dirty_.clear();
+  freed_.clear();
+  prepare_classes();
+  start_first_wave();
+  result.end_seconds = now_;
+  for (;;) {
+    const double next = next_event();
+    if (next == kNever) break;
+    advance(next);
+    process_events();
+    dispatch_freed();
+    regroup_streams();
+    solve();
+  }
+}
+
+void run_lists(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
+               const EngineOptions& options, EngineResult& result) {
+  static thread_local Engine engine;
+  engine.run(plan, machine, kernel, work, options, result);
+}
+
+}  // namespace splitwave::simulator

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// The event loop: lists of items on SM slots under the fluid law. Merges are not its business.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "schedules/plan.h"
+#include "schedules/timeline.h"
+#include "simulator/kernel.h"
+#include "simulator/machine.h"
+#include "simulator/work.h"
+
+namespace splitwave::simulator {
+
+struct EngineOptions {
+  std::int32_t ctas_per_sm = 1;
+  std::int32_t workers = 0;  ///< persistent CTAs that take the lists from a queue; 0: lists are CTAs
+  bool item_ends = false;    ///< fill in EngineResult::item_end
+  bool spans = false;
+};
+
+/// What the slots did, in slot-seconds (one slot busy for one second is 1).
+struct EngineResult {
+  double end_seconds = 0;             ///< last item's result is there
+  schedules::Breakdown slot_seconds;  ///< idle is not filled in
+  double busy_slot_seconds = 0;
+  std::vector<double> item_end;  ///< per item: when its result is visible
+  std::vector<schedules::Span> spans;
+};
+
+/// Runs the plan's lists. Lists with the same tokens and costs are handled together while their SMs are alike, unless
+/// item ends or spans are asked for. `result` is overwritten; its memory is reused.
+void run_lists(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
+               const EngineOptions& options, EngineResult& result);
+
+}  // namespace splitwave::simulator

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// How lists reach slots: the first wave, groups of SMs that are alike, and lists that wait.
+#include <algorithm>
+#include <numeric>
+
+#include "simulator/alike.h"
+#include "simulator/engine_state.h"
+#include "simulator/placement.h"
+
+namespace splitwave::simulator {
+
+void Engine::prepare_classes() {
+  const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
+  const std::size_t count = per_sm * work_->seconds_per_byte.size();
+  struct Cap {
+    double cap = 0;
+    std::int32_t id = 0;
+  };
+  static thread_local std::vector<Cap> caps;
+  caps.clear();
+  for (std::size_t id = 0; id < count; ++id) {
+    const double cost = work_->seconds_per_byte[id / per_sm];
+    const double sharers = static_cast<double>(id % per_sm) + 1;
+    double cap = machine_->sm_bytes_per_second / sharers;
+    if (cost > 0) cap = std::min(cap, 1 / (cost * std::max(sharers, kernel_->lone_slowdown)));
+    caps.push_back({cap, static_cast<std::int32_t>(id)});
+  }
+  std::sort(caps.begin(), caps.end(),
+            [](const Cap& a, const Cap& b) { return a.cap < b.cap || (a.cap == b.cap && a.id < b.id); });
+  classes_.assign(count, {});
+  class_of_.assign(count, 0);
+  sharers_.assign(count, 0);
+  for (std::size_t i = 0; i < count; ++i) {
+    classes_[i].cap = caps[i].cap;
+    class_of_[static_cast<std::size_t>(caps[i].id)] = static_cast<std::int32_t>(i);
+    sharers_[i] = caps[i].id % options_.ctas_per_sm + 1;
+  }
+  counter_.assign(count, 0);
+  stream_share_.assign(count, 1);
+  if (streams_.size() < count) streams_.resize(count);
+  for (std::size_t i = 0; i < count; ++i) streams_[i].clear();
+}
+
+void Engine::make_groups(std::int32_t first_wave) {
+  const std::int32_t per_sm = options_.ctas_per_sm;
+  place_first_wave(*machine_, per_sm, first_wave, sm_of_cta_);
+  const auto cells = static_cast<std::size_t>(machine_->sms) * static_cast<std::size_t>(per_sm);
+  rows_.assign(cells, -1);
+  lists_of_sm_.assign(cells, -1);
+  group_of_sm_.assign(static_cast<std::size_t>(machine_->sms), 0);  // counts first, groups later
+  for (std::int32_t cta = 0; cta < first_wave; ++cta) {
+    const auto sm = static_cast<std::size_t>(sm_of_cta_[static_cast<std::size_t>(cta)]);
+    const std::size_t cell = sm * static_cast<std::size_t>(per_sm) + static_cast<std::size_t>(group_of_sm_[sm]++);
+    rows_[cell] = grouped_ ? kind_of_list_[static_cast<std::size_t>(cta)] : cta;
+    lists_of_sm_[cell] = cta;
+  }
+  if (grouped_) {
+    group_alike(rows_, per_sm, group_of_sm_);
+  } else {
+    std::iota(group_of_sm_.begin(), group_of_sm_.end(), 0);
+  }
+}
+
+void Engine::start_first_wave() {
+  const std::int32_t per_sm = options_.ctas_per_sm;
+  const std::int32_t resident = machine_->sms * per_sm;
+  const std::int32_t capacity = options_.workers > 0 ? std::min(options_.workers, resident) : resident;
+  const std::int32_t first_wave = std::min(plan_->lists(), capacity);
+  const double launched = machine_->launch_seconds;
+  dispatcher_free_ = launched + first_wave * machine_->launch_seconds_per_cta;
+  result_->slot_seconds.launch = resident * launched + first_wave * (dispatcher_free_ - launched);
+  now_ = dispatcher_free_;
+  next_list_ = first_wave;
+  busy_ctas_ = first_wave;
+  if (first_wave == 0) return;
+  make_groups(first_wave);
+  slots_.clear();
+  groups_.clear();
+  for (std::int32_t sm = 0; sm < machine_->sms; ++sm) {
+    const std::size_t cell = static_cast<std::size_t>(sm) * static_cast<std::size_t>(per_sm);
+    const auto number = static_cast<std::size_t>(group_of_sm_[static_cast<std::size_t>(sm)]);
+    if (number < groups_.size()) {
+      ++groups_[number].weight;
+      continue;
+    }
+    groups_.push_back({1, static_cast<std::int32_t>(slots_.size()), 0, sm, false});
+    for (std::int32_t k = 0; k < per_sm; ++k) {
+      slots_.emplace_back();
+      slots_.back().group = static_cast<std::int32_t>(number);
+      slots_.back().list = lists_of_sm_[cell + static_cast<std::size_t>(k)];
+    }
+  }
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    const std::int32_t list = slots_[slot].list;
+    if (list >= 0) {
+      start_list(static_cast<std::int32_t>(slot), list, now_, kernel_->prologue_seconds + work_->cold_seconds, false);
+    }
+  }
+}
+
+std::int32_t Engine::split(std::int32_t slot, std::int32_t weight) {
+  const std::int32_t old = at(slot).group;
+  const auto fresh = static_cast<std::int32_t>(groups_.size());
+  Group copy = groups_[static_cast<std::size_t>(old)];
+  const std::int32_t old_first = copy.first_slot;
+  groups_[static_cast<std::size_t>(old)].weight -= weight;
+  copy.weight = weight;
+  copy.first_slot = static_cast<std::int32_t>(slots_.size());
+  groups_.push_back(copy);
+  if (copy.dirty) dirty_.push_back(fresh);
+  for (std::int32_t k = 0; k < options_.ctas_per_sm; ++k) {
+    const auto index = static_cast<std::int32_t>(slots_.size());
+    Slot twin = at(old_first + k);
+    twin.group = fresh;
+    slots_.push_back(twin);
+    if (twin.state == SlotState::timed) timed_.push(twin.key, index, twin.stamp);
+    if (twin.state == SlotState::streaming) {
+      streams_[static_cast<std::size_t>(twin.stream_class)].push(twin.key, index, twin.stamp);
+    }
+    if (twin.state == SlotState::idle && old_first + k != slot) freed_.push_back(index);
+  }
+  return copy.first_slot + (slot - old_first);
+}
+
+void Engine::dispatch_freed() {
+  const std::int32_t waiting = plan_->lists() - next_list_;
+  if (waiting > 0 && !freed_.empty()) {
+    double free_slots = 0;
+    for (const std::int32_t slot : freed_) free_slots += weight(at(slot));
+    const double starting = std::min<double>(waiting, free_slots);
+    const bool queue = options_.workers > 0;
+    double start = now_;
+    if (!queue) {
+      start = std::max(now_, dispatcher_free_) + starting * machine_->launch_seconds_per_cta;
+      dispatcher_free_ = start;
+    }
+    busy_ctas_ += starting;
+    result_->slot_seconds.launch += starting * (start - now_);
+    const double take = kernel_->prefetches_items ? 0 : machine_->flag_seconds;
+    for (std::size_t i = 0; i < freed_.size() && next_list_ < plan_->lists();) {
+      std::int32_t slot = freed_[i];
+      const auto most = std::min(groups_[static_cast<std::size_t>(at(slot).group)].weight, plan_->lists() - next_list_);
+      const std::int32_t list = next_list_;
+      std::int32_t run = 1;
+      const auto kind = [&](std::int32_t l) { return kind_of_list_[static_cast<std::size_t>(l)]; };
+      while (run < most && kind(list + run) == kind(list)) ++run;
+      if (run < groups_[static_cast<std::size_t>(at(slot).group)].weight) {
+        slot = split(slot, run);
+      } else {
+        ++i;
+      }
+      next_list_ += run;
+      start_list(slot, list, start, queue ? take + kernel_->item_seconds : kernel_->prologue_seconds,
+                 queue && kernel_->prefetches_items);
+    }
+  }
+  freed_.clear();
+}
+
+}  // namespace splitwave::simulator

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// The state of the event loop; engine.h is its door.
+//
+// Entities are groups of SMs whose slots hold the same work in the same state. A slot is in a timed phase (prologue,
+// memory latency, last tile, epilogue), which ends at a known time, or it streams, at a rate that depends only on its
+// class: how many CTAs stream on its SM and how high its output tile is. Each class has a counter of the bytes that one
+// of its members has taken in; a member ends when the counter reaches its key. So a change of rates costs one solution
+// per event, not one update per CTA.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "simulator/bandwidth.h"
+#include "simulator/engine.h"
+#include "simulator/queue.h"
+
+namespace splitwave::simulator {
+
+enum class SlotState : std::uint8_t { idle, timed, joining, streaming };
+
+struct Slot {
+  double key = 0;  ///< timed: when the phase ends; joining: bytes to stream; streaming: counter value at the end
+  std::int32_t list = -1;
+  std::int32_t item = 0;  ///< current item; past the list's last one while the CTA finishes
+  std::int32_t item_end = 0;
+  std::int32_t group = 0;
+  std::int32_t stream_class = -1;
+  std::uint32_t stamp = 0;  ///< queue entries with another stamp are stale
+  SlotState state = SlotState::idle;
+};
+
+struct Group {
+  std::int32_t weight = 0;  ///< SMs
+  std::int32_t first_slot = 0;
+  std::int32_t streaming = 0;
+  std::int32_t sm = 0;  ///< the SM, if the weight is 1
+  bool dirty = false;
+};
+
+/// One run. Kept between runs for its memory.
+class Engine {
+ public:
+  void run(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
+           const EngineOptions& options, EngineResult& result);
+
+ private:
+  void prepare_classes();
+  void start_first_wave();
+  void make_groups(std::int32_t first_wave);
+  void start_list(std::int32_t slot, std::int32_t list, double time, double lead, bool prefetched);
+  void begin_item(Slot& slot, std::int32_t index, double time, double lead, bool prefetched);
+  void end_stream(std::int32_t index);
+  void enter_timed(std::int32_t index, double until);
+  void end_timed(std::int32_t index);
+  void dispatch_freed();
+  std::int32_t split(std::int32_t slot, std::int32_t weight);
+  void mark(std::int32_t group);
+  void regroup_streams();
+  void solve();
+  double next_event();
+  void advance(double time);
+  void process_events();
+  double fill_seconds(double bytes, std::size_t cost) const;
+  std::size_t cost_of(const schedules::Item& item) const {
+    return work_->cost_of_output.empty() ? 0 : work_->cost_of_output[static_cast<std::size_t>(item.output)];
+  }
+  Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }
+  Group& group_of(const Slot& slot) { return groups_[static_cast<std::size_t>(slot.group)]; }
+  double weight(const Slot& slot) { return group_of(slot).weight; }
+
+  const schedules::Plan* plan_ = nullptr;
+  const Machine* machine_ = nullptr;
+  const Kernel* kernel_ = nullptr;
+  const Work* work_ = nullptr;
+  EngineOptions options_;
+  EngineResult* result_ = nullptr;
+
+  std::vector<Slot> slots_;
+  std::vector<Group> groups_;
+  std::vector<std::int32_t> kind_of_list_;
+  std::vector<std::int32_t> sm_of_cta_;
+  std::vector<std::int32_t> rows_;
+  std::vector<std::int32_t> lists_of_sm_;
+  std::vector<std::int32_t> group_of_sm_;
+  std::vector<std::int32_t> dirty_;
+  std::vector<std::int32_t> freed_;
+  EventQueue timed_;
+  std::vector<StreamClass> classes_;    ///< ascending in cap
+  std::vector<std::int32_t> class_of_;  ///< [cost][streaming CTAs - 1] to index in classes_
+  std::vector<std::int32_t> sharers_;   ///< of a class: streaming CTAs on the SM
+  std::vector<double> counter_;
+  std::vector<double> stream_share_;  ///< part of a class's streaming time that memory is answerable for
+  std::vector<EventQueue> streams_;
+  double now_ = 0;
+  double dispatcher_free_ = 0;
+  double busy_ctas_ = 0;
+  std::int32_t next_list_ = 0;
+  bool grouped_ = false;
+};
+
+}  // namespace splitwave::simulator

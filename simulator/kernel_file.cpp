@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/kernel_file.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <tuple>
+#include <utility>
+
+#include "simulator/constants.h"
+#include "workloads/error.h"
+
+namespace splitwave::simulator {
+namespace {
+
+using workloads::JsonValue;
+
+constexpr std::array<std::string_view, 7> kKeys = {"format", "name",      "title",   "instruction",
+                                                   "source", "constants", "variants"};
+constexpr std::array<std::string_view, 3> kVariantKeys = {"head_dim", "group", "constants"};
+constexpr std::array<std::string_view, 3> kInstructions = {"mma.sync", "wgmma", "cuda_core"};
+
+/// Which constants a kernel must have over common and variant part together.
+constexpr std::array<std::string_view, 5> kRequired = {"threads", "registers_per_thread", "shared_memory",
+                                                       "bytes_in_flight", "tile_tokens"};
+
+void take(double& target, const std::optional<double>& found) {
+  if (found) target = *found;
+}
+
+/// Applies the constants that are there to `kernel`.
+void read_constants(Kernel& kernel, Constants& constants) {
+  const auto whole = [&](auto& target, std::string_view key, std::string_view unit, std::int32_t least,
+                         std::int32_t most) {
+    if (constants.optional_number(key, unit, 1, least, most)) target = constants.integer(key, unit, least, most);
+  };
+  whole(kernel.threads, "threads", "thread", 1, 1024);
+  whole(kernel.registers_per_thread, "registers_per_thread", "register", 16, 512);
+  whole(kernel.shared_bytes, "shared_memory", "byte", 0, 1 << 28);
+  whole(kernel.bytes_in_flight, "bytes_in_flight", "byte", 1, 1 << 28);
+  whole(kernel.tile_tokens, "tile_tokens", "token", 1, 1 << 20);
+  whole(kernel.mma_rows, "mma_rows", "row", 1, 1024);
+  take(kernel.mma_efficiency, constants.optional_number("mma_efficiency", "1", 1, 0.001, 1));
+  take(kernel.clocks_per_token, constants.optional_number("clocks_per_token", "clock", 1, 0, 1e6));
+  take(kernel.clocks_per_row_token, constants.optional_number("clocks_per_row_token", "clock", 1, 0, 1e6));
+  take(kernel.lone_slowdown, constants.optional_number("lone_slowdown", "1", 1, 1, 100));
+  take(kernel.prologue_seconds, constants.optional_number("prologue", "ns", 1e-9, 0, 1e6));
+  take(kernel.epilogue_seconds, constants.optional_number("epilogue", "ns", 1e-9, 0, 1e6));
+  take(kernel.item_seconds, constants.optional_number("item", "ns", 1e-9, 0, 1e6));
+  if (const auto found = constants.optional_number("prefetches_items", "1", 1, 0, 1)) {
+    kernel.prefetches_items = *found != 0;
+  }
+  take(kernel.exposed_latencies, constants.optional_number("exposed_latencies", "1", 1, 0, 100));
+  take(kernel.drain_tiles, constants.optional_number("drain_tiles", "tile", 1, 0, 100));
+  take(kernel.merge_launch_seconds, constants.optional_number("merge_launch", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_seconds, constants.optional_number("merge", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_seconds_per_split, constants.optional_number("merge_per_split", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_seconds_per_split_squared,
+       constants.optional_number("merge_per_split_squared", "ns", 1e-9, 0, 1e6));
+  constants.finish();
+}
+
+std::pair<std::int32_t, std::int32_t> read_range(const workloads::Fields& fields, std::string_view key) {
+  const JsonValue& range = fields.array(key);
+  const std::string allowed = "[least, most], integers from 1 to 65536";
+  if (range.items.size() != 2) fields.refuse(key, allowed);
+  std::array<std::int32_t, 2> bounds{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const std::optional<std::int64_t> number = range.items[i].as_int64();
+    if (!number || *number < 1 || *number > 65536) fields.refuse(key, allowed);
+    bounds[i] = static_cast<std::int32_t>(*number);
+  }
+  if (bounds[0] > bounds[1]) fields.refuse(key, allowed);
+  return {bounds[0], bounds[1]};
+}
+
+KernelVariant read_variant(const Kernel& common, const JsonValue* common_constants, const JsonValue& value,
+                           const std::string& where, const std::string& path) {
+  const workloads::Fields fields(value, where, path, kVariantKeys);
+  KernelVariant variant;
+  variant.kernel = common;
+  std::tie(variant.head_dim_least, variant.head_dim_most) = read_range(fields, "head_dim");
+  if (fields.has("group")) std::tie(variant.group_least, variant.group_most) = read_range(fields, "group");
+  const JsonValue& own = fields.at("constants");
+  Constants constants(own, where, path + ".constants");
+  read_constants(variant.kernel, constants);
+  for (const std::string_view key : kRequired) {
+    const bool in_common = common_constants != nullptr && common_constants->find(key) != nullptr;
+    if (!in_common && own.find(key) == nullptr) {
+      throw workloads::InputError(fmt::format("{}: {} is missing", where, constants.path_of(key)));
+    }
+  }
+  return variant;
+}
+
+}  // namespace
+
+std::vector<KernelVariant> read_kernel_file(std::string_view text, const std::string& where) {
+  const JsonValue document = workloads::parse_document(text, where);
+  const workloads::Fields fields(document, where, "", kKeys);
+  fields.integer("format", 1, 1);
+  Kernel common;
+  common.name = fields.text("name");
+  common.source = fields.text("source");
+  fields.optional_text("title");
+  fields.at("instruction");
+  common.instruction = static_cast<MmaInstruction>(*fields.optional_choice("instruction", kInstructions));
+  const JsonValue* constants = fields.find("constants");
+  if (constants != nullptr) {
+    Constants shared(*constants, where, "constants");
+    read_constants(common, shared);
+  }
+  const JsonValue& list = fields.array("variants");
+  if (list.items.empty()) fields.refuse("variants", "at least one variant");
+  std::vector<KernelVariant> variants;
+  for (std::size_t i = 0; i < list.items.size(); ++i) {
+    variants.push_back(read_variant(common, constants, list.items[i], where, fmt::format("variants[{}]", i)));
+  }
+  return variants;
+}
+
+}  // namespace splitwave::simulator

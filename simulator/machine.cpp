@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/machine.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <filesystem>
+#include <numeric>
+#include <span>
+
+#include "simulator/constants.h"
+#include "workloads/embedded_file.h"
+#include "workloads/error.h"
+#include "workloads/load.h"
+#include "workloads/text.h"
+
+namespace splitwave::simulator {
+
+std::span<const workloads::EmbeddedFile> machine_files();
+
+namespace {
+
+using workloads::InputError;
+using workloads::JsonValue;
+
+constexpr std::array<std::string_view, 6> kKeys = {"format",  "name",     "title", "compute_capability",
+                                                   "aliases", "constants"};
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+/// What makes two constants contradict each other, one message each.
+void check_consistent(const Machine& machine, const Constants& constants) {
+  const auto require = [&](bool good, std::string_view key, double value, const std::string& allowed) {
+    if (!good) {
+      workloads::refuse_value(constants.where(), constants.path_of(key), fmt::format("{:g} in SI units", value),
+                              allowed);
+    }
+  };
+  const std::int32_t placed = std::accumulate(machine.sms_per_gpc.begin(), machine.sms_per_gpc.end(), 0);
+  require(placed == machine.sms, "sms_per_gpc", placed, fmt::format("a sum equal to sms, {}", machine.sms));
+  require(machine.dram_bytes_per_second <= machine.dram_peak_bytes_per_second, "dram_bandwidth",
+          machine.dram_bytes_per_second, "at most dram_peak_bandwidth");
+  require(machine.dram_asymptote >= machine.dram_bytes_per_second, "dram_asymptote", machine.dram_asymptote,
+          "at least dram_bandwidth");
+  require(machine.dram_queue_seconds < machine.dram_latency_seconds, "dram_queue_latency", machine.dram_queue_seconds,
+          "less than dram_latency");
+  require(machine.sm_bytes_per_second * machine.sms >= machine.dram_bytes_per_second, "sm_bandwidth",
+          machine.sm_bytes_per_second, "at least dram_bandwidth / sms");
+  require(machine.l2_bytes_per_second >= machine.dram_bytes_per_second, "l2_bandwidth", machine.l2_bytes_per_second,
+          "at least dram_bandwidth");
+  require(machine.l2_latency_seconds <= machine.dram_latency_seconds, "l2_latency", machine.l2_latency_seconds,
+          "at most dram_latency");
+  require(machine.mma_sync_flops <= machine.mma_flops, "mma_sync_rate", machine.mma_sync_flops, "at most mma_rate");
+  require(machine.shared_bytes_per_cta + machine.shared_bytes_reserved <= machine.shared_bytes_per_sm,
+          "shared_memory_per_cta", static_cast<double>(machine.shared_bytes_per_cta),
+          "at most shared_memory_per_sm - shared_memory_reserved");
+}
+
+void read_constants(Machine& machine, Constants& constants) {
+  machine.sms = constants.integer("sms", "SM", 1, 100'000);
+  machine.sms_per_gpc = constants.integers("sms_per_gpc", "SM", 1, 100'000);
+  machine.clock_hz = constants.number("clock", "MHz", 1e6, 1, 100'000);
+  machine.dram_peak_bytes_per_second = constants.number("dram_peak_bandwidth", "GB/s", 1e9, 1, 1e6);
+  machine.dram_bytes_per_second = constants.number("dram_bandwidth", "GB/s", 1e9, 1, 1e6);
+  machine.dram_asymptote = constants.number("dram_asymptote", "GB/s", 1e9, 1, 1e6);
+  machine.dram_latency_seconds = constants.number("dram_latency", "ns", 1e-9, 1, 1e6);
+  machine.dram_queue_seconds = constants.number("dram_queue_latency", "ns", 1e-9, 0, 1e6);
+  machine.cold_seconds = constants.number("cold_start", "ns", 1e-9, 0, 1e6);
+  machine.sm_bytes_per_second = constants.number("sm_bandwidth", "GB/s", 1e9, 0.001, 1e6);
+  machine.l2_bytes = static_cast<std::int64_t>(constants.number("l2_capacity", "MiB", 1048576, 0.01, 1e6));
+  machine.l2_bytes_per_second = constants.number("l2_bandwidth", "GB/s", 1e9, 1, 1e6);
+  machine.l2_latency_seconds = constants.number("l2_latency", "ns", 1e-9, 1, 1e6);
+  machine.mma_flops = constants.number("mma_rate", "TFLOP/s", 1e12, 0.001, 1e6);
+  machine.mma_sync_flops = constants.number("mma_sync_rate", "TFLOP/s", 1e12, 0.001, 1e6);
+  machine.fp32_lanes = constants.number("fp32_lanes", "1/clock/SM", 1, 1, 10'000);
+  machine.exp_per_second = constants.number("exp_rate", "1/clock/SM", machine.clock_hz * machine.sms, 0.1, 10'000);
+  machine.threads_per_sm = constants.integer("threads_per_sm", "thread", 32, 1 << 20);
+  machine.ctas_per_sm_limit = constants.integer("ctas_per_sm_limit", "CTA", 1, 1024);
+  machine.registers_per_sm = constants.integer("registers_per_sm", "register", 1024, 1 << 28);
+  machine.shared_bytes_per_sm =
+      static_cast<std::int64_t>(constants.number("shared_memory_per_sm", "KiB", 1024, 1, 1e6));
+  machine.shared_bytes_per_cta =
+      static_cast<std::int64_t>(constants.number("shared_memory_per_cta", "KiB", 1024, 1, 1e6));
+  machine.shared_bytes_reserved =
+      static_cast<std::int64_t>(constants.number("shared_memory_reserved", "KiB", 1024, 0, 1e6));
+  machine.launch_seconds = constants.number("launch", "ns", 1e-9, 0, 1e9);
+  machine.launch_seconds_per_cta = constants.number("launch_per_cta", "ns", 1e-9, 0, 1e6);
+  machine.flag_seconds = constants.number("flag", "ns", 1e-9, 0, 1e6);
+  constants.finish();
+}
+
+std::vector<std::string> aliases_of(const workloads::Fields& fields) {
+  std::vector<std::string> aliases;
+  if (!fields.has("aliases")) return aliases;
+  for (const JsonValue& alias : fields.array("aliases").items) {
+    if (!alias.is(JsonValue::Kind::text)) fields.refuse("aliases", "an array of texts");
+    aliases.push_back(lower(alias.text));
+  }
+  return aliases;
+}
+
+/// The shipped file that `name` (in lower case) or one of its aliases means, or null.
+const workloads::EmbeddedFile* shipped_file(const std::string& name) {
+  for (const workloads::EmbeddedFile& file : machine_files()) {
+    if (file.name == name) return &file;
+  }
+  for (const workloads::EmbeddedFile& file : machine_files()) {
+    const std::string where(file.name);
+    const JsonValue document = workloads::parse_document(file.text, where);
+    const std::vector<std::string> aliases = aliases_of(workloads::Fields(document, where, "", kKeys));
+    if (std::find(aliases.begin(), aliases.end(), name) != aliases.end()) return &file;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+Machine parse_machine(const std::string& text, const std::string& where) {
+  const JsonValue document = workloads::parse_document(text, where);
+  const workloads::Fields fields(document, where, "", kKeys);
+  fields.integer("format", 1, 1);
+  Machine machine;
+  machine.name = fields.text("name");
+  if (machine.name.empty()) fields.refuse("name", "a text that is not empty");
+  machine.title = fields.optional_text("title").value_or(machine.name);
+  machine.compute_capability = fields.optional_text("compute_capability").value_or("");
+  aliases_of(fields);
+  Constants constants(fields.at("constants"), where, "constants");
+  read_constants(machine, constants);
+  check_consistent(machine, constants);
+  return machine;
+}
+
+Machine load_machine(const std::string& name_or_file) {
+  if (const workloads::EmbeddedFile* file = shipped_file(lower(name_or_file)); file != nullptr) {
+    return parse_machine(std::string(file->text), std::string(file->name));
+  }
+  std::error_code ignored;
+  const bool looks_like_file = name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".json");
+  if (looks_like_file || std::filesystem::exists(name_or_file, ignored)) {
+    return parse_machine(workloads::read_text_file(name_or_file), name_or_file);
+  }
+  std::string hint = workloads::did_you_mean(lower(name_or_file), machine_names());
+  throw InputError(fmt::format("gpu: unknown machine {}{}; allowed: {}, or a JSON file",
+                               workloads::printable(name_or_file), hint, workloads::join(machine_names())));
+}
+
+Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
+  const bool any =
+      overrides.sms != 0 || overrides.dram_bytes_per_second != 0 || overrides.l2_bytes != 0 || overrides.clock_hz != 0;
+  if (any && machine.cpu) throw InputError("overrides: " + machine.name + " is a CPU; allowed: a GPU");
+  const auto check = [](bool good, const char* key, double value) {
+    if (!good) throw InputError(fmt::format("overrides: {} is {:g}; allowed: a positive number", key, value));
+  };
+  check(overrides.sms >= 0 && overrides.sms <= 100'000, "sms", overrides.sms);
+  check(overrides.dram_bytes_per_second >= 0 && overrides.dram_bytes_per_second <= 1e15, "bandwidth",
+        overrides.dram_bytes_per_second);
+  check(overrides.l2_bytes >= 0, "l2", static_cast<double>(overrides.l2_bytes));
+  check(overrides.clock_hz >= 0 && overrides.clock_hz <= 1e11, "clock", overrides.clock_hz);
+  double compute = 1;
+  if (overrides.sms != 0) {
+    compute *= static_cast<double>(overrides.sms) / machine.sms;
+    const auto gpcs = std::min(static_cast<std::int32_t>(machine.sms_per_gpc.size()), overrides.sms);
+    machine.sms_per_gpc.assign(static_cast<std::size_t>(gpcs), overrides.sms / gpcs);
+    for (std::int32_t i = 0; i < overrides.sms % gpcs; ++i) ++machine.sms_per_gpc[static_cast<std::size_t>(i)];
+    machine.sms = overrides.sms;
+  }
+  if (overrides.clock_hz != 0) {
+    compute *= overrides.clock_hz / machine.clock_hz;
+    machine.clock_hz = overrides.clock_hz;
+  }
+  machine.mma_flops *= compute;
+  machine.mma_sync_flops *= compute;
+  machine.exp_per_second *= compute;
+  if (overrides.dram_bytes_per_second != 0) {
+    const double factor = overrides.dram_bytes_per_second / machine.dram_bytes_per_second;
+    machine.dram_asymptote *= factor;
+    machine.dram_peak_bytes_per_second *= factor;
+    machine.dram_bytes_per_second = overrides.dram_bytes_per_second;
+  }
+  if (overrides.l2_bytes != 0) machine.l2_bytes = overrides.l2_bytes;
+  return machine;
+}
+
+std::vector<std::string> machine_names() {
+  std::vector<std::string> names;
+  for (const workloads::EmbeddedFile& file : machine_files()) names.emplace_back(file.name);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace splitwave::simulator

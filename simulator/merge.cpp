@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/merge.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+namespace splitwave::simulator {
+namespace {
+
+using schedules::Merge;
+using schedules::MergeKind;
+using schedules::Plan;
+
+/// A kernel of its own: its launch, the longest serial chain of partials, and the bytes or arithmetic of all of them.
+double merge_kernel_seconds(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
+                            const Kernel& kernel) {
+  std::int32_t most = 0;
+  double row_splits = 0;
+  for (const Merge& merge : plan.merges) {
+    const std::int32_t splits = merge.slot_end - merge.slot_begin;
+    most = std::max(most, splits);
+    row_splits += static_cast<double>(splits) * plan.outputs[static_cast<std::size_t>(merge.output)].rows();
+  }
+  const double bytes = row_splits * (workload.geometry.value_dim + 1) * 4;
+  const double traffic = machine.l2_bytes_per_second > 0 ? bytes / machine.l2_bytes_per_second : 0;
+  const double work = row_splits * kernel.merge_seconds_per_row_split / machine.sms;
+  return kernel.merge_launch_seconds + kernel.merge_seconds_per_split * most + std::max(traffic, work);
+}
+
+/// Index of the item that wrote each slot, and of the list that each item is in.
+struct Places {
+  std::vector<std::int32_t> item_of_slot;
+  std::vector<std::int32_t> list_of_item;
+};
+
+Places find_places(const Plan& plan) {
+  Places places;
+  places.item_of_slot.assign(static_cast<std::size_t>(plan.slots()), 0);
+  places.list_of_item.assign(plan.items.size(), 0);
+  for (std::int32_t list = 0; list < plan.lists(); ++list) {
+    const std::int32_t end = plan.cta_begin[static_cast<std::size_t>(list) + 1];
+    for (std::int32_t item = plan.cta_begin[static_cast<std::size_t>(list)]; item < end; ++item) {
+      places.list_of_item[static_cast<std::size_t>(item)] = list;
+      const std::int32_t slot = plan.items[static_cast<std::size_t>(item)].slot;
+      if (slot >= 0) places.item_of_slot[static_cast<std::size_t>(slot)] = item;
+    }
+  }
+  return places;
+}
+
+/// One merge inside the kernel: from when its CTA could begin, through when all partials are there, to its end.
+struct InKernel {
+  double ready = 0;
+  double begin = 0;
+  double end = 0;
+  std::int32_t item = 0;
+};
+
+InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine, const Kernel& kernel,
+                   const Places& places, const EngineResult& result) {
+  const bool waits = plan.merge == MergeKind::host_cta;
+  InKernel one;
+  one.item = places.item_of_slot[static_cast<std::size_t>(merge.slot_begin)];
+  double last = 0;
+  for (std::int32_t slot = merge.slot_begin; slot < merge.slot_end; ++slot) {
+    const std::int32_t item = places.item_of_slot[static_cast<std::size_t>(slot)];
+    const double end = result.item_end[static_cast<std::size_t>(item)];
+    if (end > last && !(waits && slot == merge.slot_begin)) {
+      last = end;
+      if (!waits) one.item = item;
+    }
+  }
+  const double splits = merge.slot_end - merge.slot_begin;
+  // The host keeps its own partial, so it reads one less; a last arriver reads them all back.
+  const double read = waits ? splits - 1 : splits;
+  one.ready = result.item_end[static_cast<std::size_t>(one.item)];
+  one.begin = std::max(one.ready, last + machine.flag_seconds);
+  one.end = one.begin + kernel.merge_seconds + kernel.merge_seconds_per_split * read +
+            kernel.merge_seconds_per_split_squared * read * read;
+  return one;
+}
+
+MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const Kernel& kernel, EngineResult& result,
+                         bool spans) {
+  const Places places = find_places(plan);
+  MergeCost cost;
+  double end = result.end_seconds;
+  for (const Merge& merge : plan.merges) {
+    const InKernel one = one_merge(plan, merge, machine, kernel, places, result);
+    end = std::max(end, one.end);
+    cost.wait_slot_seconds += one.begin - one.ready;
+    cost.merge_slot_seconds += one.end - one.begin;
+    if (!spans) continue;
+    const std::int32_t list = places.list_of_item[static_cast<std::size_t>(one.item)];
+    for (const schedules::Span& span : result.spans) {
+      if (span.cta != list || span.item != one.item) continue;
+      result.spans.push_back({list, span.sm, span.slot, -1, one.begin, one.end});
+      break;
+    }
+  }
+  cost.seconds = end - result.end_seconds;
+  return cost;
+}
+
+}  // namespace
+
+MergeCost merge_cost(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
+                     const Kernel& kernel, std::int32_t slots, EngineResult& result, bool spans) {
+  MergeCost cost;
+  // A merge kernel is launched whenever the rule asks for splits, even if no output has more than one.
+  if (plan.merge == MergeKind::kernel || (machine.cpu && !plan.merges.empty())) {
+    cost.seconds = merge_kernel_seconds(workload, plan, machine, kernel);
+    cost.merge_slot_seconds = slots * cost.seconds;
+    return cost;
+  }
+  if (plan.merges.empty()) return cost;
+  return in_kernel_cost(plan, machine, kernel, result, spans);
+}
+
+}  // namespace splitwave::simulator

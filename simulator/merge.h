@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedules/plan.h"
+#include "simulator/engine.h"
+#include "simulator/kernel.h"
+#include "simulator/machine.h"
+#include "workloads/workload.h"
+
+namespace splitwave::simulator {
+
+/// What merging adds after the last item's result is there.
+struct MergeCost {
+  double seconds = 0;             ///< added to the time of the plan
+  double merge_slot_seconds = 0;  ///< slots that merge
+  double wait_slot_seconds = 0;   ///< slots of hosts that wait for their peers
+};
+
+/// Cost of the plan's merges, for its kind of merge. In-kernel merges need `result`.item_end. With `spans`, merges are
+/// added to result.spans.
+MergeCost merge_cost(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                     const Kernel& kernel, std::int32_t slots, EngineResult& result, bool spans);
+
+}  // namespace splitwave::simulator

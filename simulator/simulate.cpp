@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/simulate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/engine.h"
+#include "simulator/merge.h"
+#include "workloads/error.h"
+
+namespace splitwave::simulator {
+namespace {
+
+using schedules::Breakdown;
+using schedules::Timeline;
+
+std::int32_t resident_per_sm(const Machine& machine, const Kernel& kernel, std::int32_t asked) {
+  const std::int32_t fit = ctas_per_sm(machine, kernel);
+  if (fit == 0) {
+    throw workloads::InputError(
+        fmt::format("kernel: {} does not fit on an SM of {}: {} threads, {} registers per thread, {} bytes of shared "
+                    "memory; allowed: {} threads, {} registers, {} bytes per CTA",
+                    kernel.name, machine.name, kernel.threads, kernel.registers_per_thread, kernel.shared_bytes,
+                    machine.threads_per_sm, machine.registers_per_sm, machine.shared_bytes_per_cta));
+  }
+  if (asked < 0 || asked > fit) {
+    throw workloads::InputError(fmt::format("ctas_per_sm: {} is too many for {} on {}; allowed: 1 to {}", asked,
+                                            kernel.name, machine.name, fit));
+  }
+  return asked == 0 ? fit : asked;
+}
+
+/// Scales slot-seconds to seconds of the average slot; idle is the rest. All parts are multiples of the total's last
+/// bit, so that they add up to it exactly, in any order.
+Breakdown finish_breakdown(const Breakdown& slot_seconds, const MergeCost& merge, double slots, double total) {
+  Breakdown parts;
+  if (total <= 0) return parts;
+  const double last_bit = std::ldexp(1.0, std::ilogb(total) - 52);
+  double left = total;
+  const auto part = [&](double in_slot_seconds) {
+    const double seconds = std::floor(in_slot_seconds / slots / last_bit) * last_bit;
+    const double taken = std::clamp(seconds, 0.0, left);
+    left -= taken;
+    return taken;
+  };
+  parts.launch = part(slot_seconds.launch);
+  parts.ramp = part(slot_seconds.ramp);
+  parts.stream = part(slot_seconds.stream);
+  parts.compute = part(slot_seconds.compute);
+  parts.merge = part(merge.merge_slot_seconds);
+  parts.wait = part(merge.wait_slot_seconds);
+  parts.idle = left;
+  return parts;
+}
+
+}  // namespace
+
+schedules::Grid grid_of(const Machine& machine, const Kernel& kernel, std::int32_t ctas_per_sm) {
+  schedules::Grid grid;
+  grid.sms = machine.sms;
+  grid.ctas_per_sm = resident_per_sm(machine, kernel, ctas_per_sm);
+  return grid;
+}
+
+Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                  const Kernel& kernel, const SimulateOptions& options) {
+  const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);
+  const std::int64_t slots = static_cast<std::int64_t>(machine.sms) * per_sm;
+  const bool in_kernel = !plan.merges.empty() && plan.merge != schedules::MergeKind::kernel && !machine.cpu;
+  if (in_kernel && plan.merge == schedules::MergeKind::host_cta && plan.ctas() > slots) {
+    throw workloads::InputError(
+        fmt::format("plan: {} has {} CTAs and CTAs that wait for others; allowed: at most {}, "
+                    "those resident on {}",
+                    plan.schedule, plan.ctas(), slots, machine.name));
+  }
+  static thread_local EngineResult result;
+  const Work work = make_work(workload, plan, machine, kernel, options.l2, static_cast<std::int32_t>(slots));
+  EngineOptions engine;
+  engine.ctas_per_sm = per_sm;
+  engine.workers = plan.dispatch == schedules::Dispatch::queue ? plan.workers : 0;
+  engine.item_ends = in_kernel;
+  engine.spans = options.spans;
+  run_lists(plan, machine, kernel, work, engine, result);
+  const MergeCost merge =
+      merge_cost(workload, plan, machine, kernel, static_cast<std::int32_t>(slots), result, options.spans);
+  Timeline timeline;
+  timeline.seconds = result.end_seconds + merge.seconds;
+  const double all = static_cast<double>(slots);
+  timeline.occupancy = result.end_seconds > 0 ? result.busy_slot_seconds / (all * result.end_seconds) : 0;
+  timeline.waves = plan.ctas() / all;
+  timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
+  if (options.spans) timeline.spans = result.spans;
+  return timeline;
+}
+
+}  // namespace splitwave::simulator
