@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "cpu_reference/isa.h"
 #include "cpu_reference/oracle.h"
 #include "schedules/plan.h"
 #include "workloads/tensors.h"
@@ -10,17 +11,24 @@
 
 namespace splitwave::cpu_reference {
 
-/// Memory that a run of a plan needs, kept between runs: partial results and scratch of each thread.
+/// Memory that runs of one plan need, kept between runs: partial results and the scratch of each thread.
 struct Workspace;
 struct WorkspaceDeleter {
   void operator()(Workspace* workspace) const;
 };
 using WorkspacePtr = std::unique_ptr<Workspace, WorkspaceDeleter>;
-WorkspacePtr make_workspace(const workloads::Workload& workload, const schedules::Plan& plan, int threads);
+
+/// Workspace for up to `threads` threads. `isa` chooses the kernels; all agree to within rounding.
+WorkspacePtr make_workspace(const workloads::Workload& workload, const schedules::Plan& plan, int threads,
+                            Isa isa = best_isa());
 
 /// Runs a valid plan with `threads` OpenMP threads as CTAs: K and V in the workload's dtype, sums in fp32, each K/V
-/// row loaded once for all query rows of the item's tile, partials merged in slot order (the result is bitwise the same
-/// for any number of threads). `result` is resized as needed; every element of it is written.
+/// row loaded once for all query rows of the item's tile. Lists that hardware or a queue hands out go in order to
+/// whichever thread is free; of a fixed grid, thread t takes lists t, t + threads, and so on. Merges come after all
+/// items, in slot order, so that the result is bitwise the same for any number of threads. `result` is resized as
+/// needed and every element of it is written. NaN and Inf: as attend() documents for the oracle, except that a dot
+/// product beyond the range of fp32 is Inf here. Throws std::logic_error if the workspace is not of this plan or for
+/// fewer threads.
 void run_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
               Workspace& workspace, int threads, Result<float>& result);
 

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu_reference/run_plan.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <stdexcept>
+
+#include "cpu_reference/parallel.h"
+#include "cpu_reference/workspace.h"
+
+namespace splitwave::cpu_reference {
+namespace {
+
+using schedules::Item;
+using schedules::OutputTile;
+using workloads::KvRange;
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+/// All that the parts of one run share.
+struct Run {
+  const workloads::Workload& workload;
+  const workloads::Tensors& tensors;
+  const schedules::Plan& plan;
+  Workspace& workspace;
+  Result<float>& result;
+
+  const workloads::Geometry& geometry() const { return workload.geometry; }
+  const OutputTile& output(const Item& item) const { return plan.outputs[item.output]; }
+  bool v_in_k() const { return geometry().kind == workloads::AttentionKind::mla; }
+};
+
+KvRange intersection(KvRange a, KvRange b) {
+  const std::int32_t begin = std::max(a.begin, b.begin);
+  return {begin, std::max(begin, std::min(a.end, b.end))};
+}
+
+/// Normalises the state of row `row` of an output and stores it. Weight 0 means that nothing was seen.
+void finish_row(const Run& run, const OutputTile& output, std::int32_t row, float max, float weight,
+                const float* sums) {
+  const std::int32_t tile_row = output.row_begin + row;
+  const std::int64_t token = run.tensors.first_query[output.request] + tile_row / output.head_count;
+  const std::int64_t index = token * run.geometry().query_heads + output.head_begin + tile_row % output.head_count;
+  const std::int32_t value_dim = run.geometry().value_dim;
+  float* const to = run.result.output.data() + index * value_dim;
+  run.result.lse[index] = weight == 0 ? -kInfinity : max + std::log(weight);
+  for (std::int32_t e = 0; e < value_dim; ++e) to[e] = weight == 0 ? 0.0F : sums[e] / weight;
+}
+
+/// Where an item keeps the state of its rows: its slot, or the thread's scratch if it is alone.
+struct StateView {
+  float* max;
+  float* weight;
+  float* sums;
+};
+
+StateView view_of(RowStates& states, std::int64_t first_row, std::int32_t value_dim) {
+  return {states.max.data() + first_row, states.weight.data() + first_row, states.sums.data() + first_row * value_dim};
+}
+
+StateView start_states(const Run& run, ThreadScratch& scratch, const Item& item) {
+  const std::int32_t value_dim = run.workspace.dims.value_dim;
+  const std::int32_t rows = run.output(item).rows();
+  const StateView states = item.slot < 0
+                               ? view_of(scratch.states, 0, value_dim)
+                               : view_of(run.workspace.partials, run.workspace.slot_row[item.slot], value_dim);
+  std::fill_n(states.max, rows, -kInfinity);
+  std::fill_n(states.weight, rows, 0.0F);
+  std::fill_n(states.sums, std::int64_t{rows} * value_dim, 0.0F);
+  return states;
+}
+
+/// Query rows as float, and what each query sees of the item.
+void load_queries(const Run& run, ThreadScratch& scratch, const Item& item) {
+  const OutputTile& output = run.output(item);
+  const std::int64_t element_bytes = workloads::bytes_per_element(run.geometry().dtype);
+  const std::int32_t first_query = output.row_begin / output.head_count;
+  for (std::int32_t row = output.row_begin; row < output.row_end; ++row) {
+    const std::int32_t query = row / output.head_count;
+    const std::int32_t head = output.head_begin + row % output.head_count;
+    const std::int64_t from = q_row(run.workload, run.tensors, output.request, query, head);
+    run.workspace.kernel.widen(run.tensors.q.data() + from * element_bytes, run.geometry().head_dim,
+                               scratch.q.data() + std::int64_t{row - output.row_begin} * run.workspace.dims.head_dim);
+    scratch.visible[query - first_query] = intersection(
+        visible_to_query(run.geometry(), run.workload.requests[output.request], query), {item.kv_begin, item.kv_end});
+  }
+}
+
+/// Copies rows so that zeros follow each, as many as the kernel's dimensions want.
+void pad_rows(const std::array<const std::byte*, kBlockTokens>& rows, std::int32_t tokens, std::int64_t row_bytes,
+              std::int64_t padded_bytes, AlignedFloats& copies, std::array<const std::byte*, kBlockTokens>& padded) {
+  std::byte* to = reinterpret_cast<std::byte*>(copies.data());
+  for (std::int32_t t = 0; t < tokens; ++t, to += padded_bytes) {
+    std::memcpy(to, rows[t], row_bytes);
+    padded[t] = to;
+  }
+}
+
+/// The rows as the kernel reads them: themselves, or padded copies.
+const KvRows& readable(const Run& run, ThreadScratch& scratch, const KvRows& rows) {
+  const workloads::Geometry& geometry = run.geometry();
+  const PaddedDims& dims = run.workspace.dims;
+  const bool pad_k = dims.head_dim != geometry.head_dim;
+  const bool pad_v = dims.value_dim != geometry.value_dim && !run.v_in_k();
+  if (!pad_k && !pad_v) return rows;
+  const std::int64_t bytes = workloads::bytes_per_element(geometry.dtype);
+  KvRows& padded = scratch.padded_rows;
+  padded = rows;
+  if (pad_k) {
+    pad_rows(rows.k, rows.tokens, geometry.head_dim * bytes, dims.head_dim * bytes, scratch.padded_k, padded.k);
+    if (run.v_in_k()) padded.v = padded.k;
+  }
+  if (pad_v) {
+    pad_rows(rows.v, rows.tokens, geometry.value_dim * bytes, dims.value_dim * bytes, scratch.padded_v, padded.v);
+  }
+  return padded;
+}
+
+/// Folds the tokens [begin, begin + rows.tokens) into all rows of the item that see some of them. Neighbouring rows
+/// that see the same go together; they differ only at the edges that causality and windows cut.
+void attend_block(const Run& run, ThreadScratch& scratch, const Item& item, const KvRows& rows, std::int32_t begin,
+                  TileBlock block) {
+  const OutputTile& output = run.output(item);
+  const KvRange tokens{begin, begin + rows.tokens};
+  const std::int32_t first_query = output.row_begin / output.head_count;
+  const auto seen_by = [&](std::int32_t row) {
+    return intersection(scratch.visible[row / output.head_count - first_query], tokens);
+  };
+  const float* const q = block.q;
+  const StateView states{block.row_max, block.row_weight, block.sums};
+  for (std::int32_t row = output.row_begin; row < output.row_end;) {
+    const KvRange seen = seen_by(row);
+    std::int32_t end = row + 1;
+    while (end < output.row_end && (end % output.head_count != 0 || seen_by(end) == seen)) ++end;
+    if (seen.size() > 0) {
+      const std::int64_t first = row - output.row_begin;
+      block.q = q + first * block.q_stride;
+      block.rows = end - row;
+      block.tokens = seen.size();
+      block.k_rows = rows.k.data() + (seen.begin - begin);
+      block.v_rows = rows.v.data() + (seen.begin - begin);
+      block.row_max = states.max + first;
+      block.row_weight = states.weight + first;
+      block.sums = states.sums + first * block.sum_stride;
+      run.workspace.kernel.attend(block);
+      block.next_tokens = 0;
+    }
+    row = end;
+  }
+}
+
+/// What stays the same from block to block of an item.
+TileBlock block_of(const Run& run, ThreadScratch& scratch, const StateView& states) {
+  const workloads::Geometry& geometry = run.geometry();
+  const PaddedDims& dims = run.workspace.dims;
+  const std::int32_t element_bytes = static_cast<std::int32_t>(workloads::bytes_per_element(geometry.dtype));
+  TileBlock block{};
+  block.q = scratch.q.data();
+  block.q_stride = dims.head_dim;
+  block.head_dim = dims.head_dim;
+  block.value_dim = dims.value_dim;
+  block.scale = static_cast<float>(geometry.scale());
+  block.k_row_bytes = geometry.head_dim * element_bytes;
+  block.v_row_bytes = run.v_in_k() ? 0 : geometry.value_dim * element_bytes;
+  block.row_max = states.max;
+  block.row_weight = states.weight;
+  block.sums = states.sums;
+  block.sum_stride = dims.value_dim;
+  return block;
+}
+
+void locate_rows(const Run& run, const Item& item, std::int32_t begin, KvRows& rows) {
+  const OutputTile& output = run.output(item);
+  locate(run.workload, run.tensors, output.request, kv_head(run.workload, output), {begin, item.kv_end}, rows);
+}
+
+/// Computes one item. `next`, the item after it in the list or null, has its first rows fetched ahead.
+void run_item(const Run& run, ThreadScratch& scratch, const Item& item, const Item* next) {
+  const StateView states = start_states(run, scratch, item);
+  load_queries(run, scratch, item);
+  TileBlock block = block_of(run, scratch, states);
+  KvRows* rows = &scratch.rows[0];
+  KvRows* ahead = &scratch.rows[1];
+  if (item.tokens() > 0) locate_rows(run, item, item.kv_begin, *rows);
+  for (std::int32_t begin = item.kv_begin; begin < item.kv_end; begin += kBlockTokens) {
+    ahead->tokens = 0;
+    if (begin + kBlockTokens < item.kv_end) {
+      locate_rows(run, item, begin + kBlockTokens, *ahead);
+    } else if (next != nullptr && next->tokens() > 0) {
+      locate_rows(run, *next, next->kv_begin, *ahead);
+    }
+    block.next_k_rows = ahead->k.data();
+    block.next_v_rows = ahead->v.data();
+    block.next_tokens = ahead->tokens;
+    attend_block(run, scratch, item, readable(run, scratch, *rows), begin, block);
+    std::swap(rows, ahead);
+  }
+  if (item.slot >= 0) return;
+  const OutputTile& output = run.output(item);
+  for (std::int32_t row = 0; row < output.rows(); ++row) {
+    finish_row(run, output, row, states.max[row], states.weight[row],
+               states.sums + std::int64_t{row} * run.workspace.dims.value_dim);
+  }
+}
+
+void run_list(const Run& run, ThreadScratch& scratch, std::int32_t index) {
+  const std::span<const Item> list = run.plan.list(index);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    run_item(run, scratch, list[i], i + 1 < list.size() ? &list[i + 1] : nullptr);
+  }
+}
+
+/// Joins the partial results of one row in slot order.
+void merge_row(const Run& run, ThreadScratch& scratch, const MergeRow& which) {
+  const schedules::Merge& merge = run.plan.merges[which.merge];
+  const std::int32_t value_dim = run.workspace.dims.value_dim;
+  RowStates& partials = run.workspace.partials;
+  const auto index = [&](std::int32_t slot) { return run.workspace.slot_row[slot] + which.row; };
+  float max = -kInfinity;
+  for (std::int32_t slot = merge.slot_begin; slot < merge.slot_end; ++slot) {
+    max = std::max(max, partials.max[index(slot)]);
+  }
+  const float reference = max == -kInfinity ? 0.0F : max;  // exp(-inf - -inf) would be NaN
+  float weight = 0;
+  float* const sums = scratch.states.sums.data();
+  std::fill_n(sums, value_dim, 0.0F);
+  for (std::int32_t slot = merge.slot_begin; slot < merge.slot_end; ++slot) {
+    const float factor = std::exp(partials.max[index(slot)] - reference);
+    const float* const part = partials.sums.data() + index(slot) * value_dim;
+    weight += factor * partials.weight[index(slot)];
+    for (std::int32_t e = 0; e < value_dim; ++e) sums[e] += factor * part[e];
+  }
+  finish_row(run, run.plan.outputs[merge.output], which.row, max, weight, sums);
+}
+
+void check(const Run& run, int threads) {
+  if (static_cast<std::size_t>(run.plan.slots()) + 1 != run.workspace.slot_row.size() || threads < 1 ||
+      static_cast<std::size_t>(threads) > run.workspace.threads.size()) {
+    throw std::logic_error("run_plan: the workspace was made for another plan or for fewer threads");
+  }
+}
+
+}  // namespace
+
+void run_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
+              Workspace& workspace, int threads, Result<float>& result) {
+  const Run run{workload, tensors, plan, workspace, result};
+  check(run, threads);
+  const std::int64_t rows = tensors.first_query.back() * workload.geometry.query_heads;
+  result.output.resize(rows * workload.geometry.value_dim);
+  result.lse.resize(rows);
+
+  std::atomic<std::int32_t> next_list = 0;
+  parallel(threads, [&](int thread, int team) {
+    ThreadScratch& scratch = workspace.threads[thread];
+    if (plan.dispatch == schedules::Dispatch::fixed) {
+      for (std::int32_t list = thread; list < plan.lists(); list += team) run_list(run, scratch, list);
+    } else {
+      for (std::int32_t list = next_list++; list < plan.lists(); list = next_list++) run_list(run, scratch, list);
+    }
+  });
+  if (plan.merges.empty()) return;
+  const std::int64_t merge_rows = static_cast<std::int64_t>(workspace.merge_rows.size());
+  parallel(threads, [&](int thread, int team) {
+    for (std::int64_t i = merge_rows * thread / team; i < merge_rows * (thread + 1) / team; ++i) {
+      merge_row(run, workspace.threads[thread], workspace.merge_rows[i]);
+    }
+  });
+}
+
+Result<float> run_plan(const workloads::Workload& workload, const workloads::Tensors& tensors,
+                       const schedules::Plan& plan, int threads) {
+  const WorkspacePtr workspace = make_workspace(workload, plan, threads);
+  Result<float> result;
+  run_plan(workload, tensors, plan, *workspace, threads, result);
+  return result;
+}
+
+}  // namespace splitwave::cpu_reference
