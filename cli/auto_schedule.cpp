@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/auto_schedule.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+
+#include "reports/table.h"
+#include "schedules/schedules.h"
+#include "workloads/error.h"
+
+namespace splitwave::cli {
+namespace {
+
+struct Candidate {
+  std::string name;
+  Prediction prediction;
+  double seconds() const { return prediction.timeline.seconds; }
+};
+
+std::string reason_of(const Candidate& best, const std::optional<Candidate>& next, const Target& target) {
+  std::string reason = fmt::format("auto: {} has the least predicted time on {}, {}", best.name, target.name,
+                                   reports::format_seconds(best.seconds()));
+  if (next) {
+    reason += fmt::format(" (next: {}, {})", next->name, reports::format_seconds(next->seconds()));
+  }
+  return reason + ". " + best.prediction.plan.reason;
+}
+
+}  // namespace
+
+Prediction predict_auto(const workloads::Workload& workload, const Target& target) {
+  std::optional<Candidate> best;
+  std::optional<Candidate> next;
+  std::string refused;
+  for (const std::string& name : schedules::default_names()) {
+    if (name == kAuto) {
+      continue;
+    }
+    try {
+      Candidate candidate{name, predict(name, workload, target)};
+      if (!best || candidate.seconds() < best->seconds()) {
+        next = std::exchange(best, std::move(candidate));
+      } else if (!next || candidate.seconds() < next->seconds()) {
+        next = std::move(candidate);
+      }
+    } catch (const workloads::InputError& error) {
+      refused = error.what();
+    }
+  }
+  if (!best) {
+    throw workloads::InputError(fmt::format("auto: no schedule can serve the workload, for example: {}", refused));
+  }
+  best->prediction.plan.reason = reason_of(*best, next, target);
+  best->prediction.plan.schedule = kAuto;
+  return best->prediction;
+}
+
+}  // namespace splitwave::cli

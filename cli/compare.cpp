@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: Apache-2.0
+// The main job: predict, run, check and report.
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+
+#include "cli/build_info.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/measure.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/predict.h"
+#include "cli/signals.h"
+#include "reports/figures.h"
+#include "reports/markdown_report.h"
+#include "reports/output_files.h"
+#include "reports/statistics.h"
+#include "reports/table.h"
+
+namespace splitwave::cli {
+namespace {
+
+struct CompareOptions {
+  WorkloadOptions workload{"real", {}};
+  MachineOptions machine{{"h100-sxm", "h200"}};
+  std::vector<std::string> schedules;
+  std::string executor = "cpu";
+  std::int32_t threads = 0;
+  TimingBudget budget{3, 0.03};
+  std::string out;
+  bool json = false;
+};
+
+/// What a comparison is made of, loaded and checked.
+struct Job {
+  std::vector<workloads::Workload> workloads;
+  std::vector<std::string> schedules;
+  std::vector<Target> gpus;
+  Target cpu;
+  std::tm begin{};
+};
+
+Job make_job(const CompareOptions& options) {
+  require_executor(options.executor);
+  Job job;
+  job.begin = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
+  job.workloads = load_workloads(options.workload);
+  job.schedules = chosen_schedules(options.schedules, job.workloads);
+  MachineOptions gpus = options.machine;
+  std::erase(gpus.gpus, kThisCpu);  // it is always among the machines
+  job.gpus = targets(gpus, 0);
+  job.cpu = this_cpu(thread_count(options.threads));
+  return job;
+}
+
+/// Speed-ups are relative to the first fixed-split schedule, or to the first schedule where there is none.
+std::string baseline_of(const std::vector<std::string>& schedules) {
+  const auto found = std::find_if(schedules.begin(), schedules.end(),
+                                  [](const std::string& name) { return name.starts_with("fixed-split"); });
+  return found != schedules.end() ? *found : schedules.front();
+}
+
+CheckCount execute(const Job& job, const TimingBudget& budget, RecordSink& sink) {
+  double work = 0;
+  for (const workloads::Workload& workload : job.workloads) {
+    work += measuring_work(workload, job.schedules.size());
+  }
+  Progress progress(work);
+  CheckCount checks;
+  for (const workloads::Workload& workload : job.workloads) {
+    for (const Target& gpu : job.gpus) {
+      progress.show("predicting " + workload.name + " on " + gpu.name);
+      for (const std::string& schedule : job.schedules) {
+        stop_if_asked();
+        sink.add(predicted_record(schedule, workload, gpu, false));
+      }
+    }
+    measure_workload(workload, job.schedules, job.cpu, budget, true, sink, progress, checks);
+  }
+  return checks;
+}
+
+std::vector<std::pair<std::string, std::string>> environment(const Job& job, const CompareOptions& options) {
+  std::vector<std::string> machines;
+  for (const Target& gpu : job.gpus) {
+    machines.push_back(gpu.name);
+  }
+  return {
+      {"Date", fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", job.begin)},
+      {"splitwave", fmt::format("{} ({})", version(), commit())},
+      {"CPU", job.cpu.name},
+      {"Simulated machines", fmt::format("{}", fmt::join(machines, ", "))},
+      {"Workloads", fmt::format("{} ({})", options.workload.workload, job.workloads.size())},
+      {"Schedules", fmt::format("{}", fmt::join(job.schedules, ", "))},
+      {"Timing", fmt::format("cold caches, at least {} runs and {} s of each plan; median, p20, p80 in records.jsonl",
+                             options.budget.samples, options.budget.seconds)},
+      {"Plans on the CPU", "one CTA per thread, each schedule's own tile sizes"},
+      {"CPU prediction", "from bandwidth and tile time measured on this machine apart from the runs"}};
+}
+
+/// Writes pictures, report.md and the finished records.
+void write_report(const Job& job, const CompareOptions& options, const std::filesystem::path& folder,
+                  const CheckCount& checks, RecordSink& sink) {
+  const std::string baseline = baseline_of(job.schedules);
+  const std::string caption =
+      fmt::format("{}; splitwave {} ({}); {:%Y-%m-%d} UTC; cold caches", job.cpu.name, version(), commit(), job.begin);
+  const std::vector<reports::Figure> figures = {reports::speed_up_figure(sink.records(), baseline, caption),
+                                                reports::predicted_measured_figure(sink.records(), caption)};
+  reports::ReportContext context{
+      "splitwave compare: " + options.workload.workload, baseline, environment(job, options), checks.sentence(), {},
+      reports::draw(figures, folder / "figures")};
+  if (context.picture_note.empty()) {
+    for (const reports::Figure& figure : figures) {
+      context.pictures.emplace_back(figure.title, fmt::format("figures/{}.svg", figure.name));
+    }
+  } else {
+    note(context.picture_note);
+  }
+  reports::write_file(folder / "report.md", reports::markdown_report(sink.records(), context));
+  sink.finish();
+}
+
+/// What a terminal shows: the speed-ups by schedule and the summary.
+std::string summary(const Job& job, const RecordSink& sink, const CheckCount& checks) {
+  const std::string baseline = baseline_of(job.schedules);
+  reports::Table table{{{"executor"},
+                        {"machine"},
+                        {"schedule"},
+                        {"workloads", reports::Align::right},
+                        {"speed-up over " + baseline, reports::Align::right},
+                        {"least", reports::Align::right},
+                        {"most", reports::Align::right}},
+                       {}};
+  for (const reports::ScheduleSummary& one : reports::summarize(sink.records(), baseline)) {
+    table.rows.push_back({one.executor, one.machine, one.schedule, fmt::format("{}", one.workloads),
+                          reports::format_factor(one.geometric_mean), reports::format_factor(one.least),
+                          reports::format_factor(one.most)});
+  }
+  std::string text = reports::to_text(table) + '\n' + checks.sentence() + '\n';
+  for (const std::string& line : reports::summary_lines(sink.records(), baseline)) {
+    text += line + '\n';
+  }
+  return text;
+}
+
+int compare_all(const CompareOptions& options) {
+  const Job job = make_job(options);
+  const std::filesystem::path folder =
+      options.out.empty() ? fmt::format("out/{:%Y-%m-%dT%H%M%S}Z", job.begin) : options.out;
+  catch_stop_signals();
+  RecordSink sink(folder.string(), options.json);
+  const CheckCount checks = execute(job, options.budget, sink);
+  write_report(job, options, folder, checks, sink);
+  if (!options.json) {
+    print(summary(job, sink, checks));
+  }
+  note("the report is " + (folder / "report.md").string());
+  if (!checks.wrong.empty()) {
+    complain(checks.sentence());
+  }
+  return checks.wrong.empty() ? kGood : kCheckFailed;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& program, int& status) {
+  const auto options = std::make_shared<CompareOptions>();
+  CLI::App* verb = program.add_subcommand(
+      "compare", "The main job: predict, run on this CPU, check and report every schedule on a suite");
+  verb->footer(
+      "  splitwave compare\n"
+      "  splitwave compare -w llama-3-8b:4q1s4k --schedule fa2,fixed-split:fa2,lean\n"
+      "  splitwave compare -w my-suite.json --gpu b200 --out out/mine");
+  add_workload_options(*verb, options->workload);
+  add_machine_options(*verb, options->machine);
+  add_schedule_option(*verb, options->schedules);
+  add_executor_option(*verb, options->executor);
+  add_threads_option(*verb, options->threads);
+  add_samples_option(*verb, options->budget.samples);
+  add_out_option(*verb, options->out,
+                 "folder for records.jsonl, records.csv, report.md and figures/; out/<UTC time> if not given");
+  add_json_option(*verb, options->json, "one record per line (docs/records.md) instead of the summary");
+  verb->callback([options, &status] { status = compare_all(*options); });
+}
+
+}  // namespace splitwave::cli

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <thread>
+
+#include "cli/auto_schedule.h"
+#include "schedules/schedules.h"
+#include "workloads/error.h"
+#include "workloads/load.h"
+#include "workloads/text.h"
+
+namespace splitwave::cli {
+namespace {
+
+constexpr std::int64_t kMostSms = 65536;
+constexpr std::int64_t kMostCtasPerSm = 64;
+constexpr double kMostBandwidth = 1e6;
+constexpr std::int64_t kMostThreads = 1024;
+constexpr std::int64_t kMostSamples = 100000;
+
+template <typename Number>
+std::optional<Number> whole_number(const std::string& text) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+std::string refusal(const std::string& text, const std::string& allowed) {
+  return fmt::format("{} is not allowed; allowed: {}", workloads::printable(text), allowed);
+}
+
+}  // namespace
+
+CLI::Validator integer_between(std::int64_t least, std::int64_t most) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        const std::optional<std::int64_t> value = whole_number<std::int64_t>(text);
+        return value && *value >= least && *value <= most
+                   ? ""
+                   : refusal(text, fmt::format("an integer from {} to {}", least, most));
+      },
+      "");
+}
+
+CLI::Validator positive_up_to(double most) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        const std::optional<double> value = whole_number<double>(text);
+        return value && *value > 0 && *value <= most ? ""
+                                                     : refusal(text, fmt::format("a number above 0, up to {}", most));
+      },
+      "");
+}
+
+void add_workload_options(CLI::App& app, WorkloadOptions& options) {
+  CLI::Option* workload = app.add_option("-w,--workload", options.workload,
+                                         "JSON, JSON Lines or suite file; name of a shipped suite; or one line such as "
+                                         "llama-3-8b:8q1s32k (docs/workloads.md)")
+                              ->type_name("FILE|NAME|SPEC");
+  if (options.workload.empty()) {
+    workload->required();
+  } else {
+    workload->capture_default_str();
+  }
+  app.add_option("--seed", options.seed, "seed of all tensors, instead of the workloads' own")
+      ->type_name("N")
+      ->check(CLI::Validator(
+          [](std::string& text) -> std::string {
+            return whole_number<std::uint64_t>(text) ? "" : refusal(text, "an integer from 0 to 2^64 - 1");
+          },
+          ""));
+}
+
+void add_machine_options(CLI::App& app, MachineOptions& options) {
+  app.add_option("--gpu", options.gpus, "machines by name (splitwave gpus lists them), cpu for this one, or JSON files")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("NAME|FILE,...")
+      ->capture_default_str();
+  app.add_option("--sms", options.sms, "streaming multiprocessors, instead of the machine's own")
+      ->type_name("N")
+      ->check(integer_between(1, kMostSms));
+  app.add_option("--bandwidth", options.bandwidth_gb_per_s, "DRAM bandwidth in GB/s, instead of the machine's own")
+      ->type_name("GB/s")
+      ->check(positive_up_to(kMostBandwidth));
+  app.add_option("--ctas-per-sm", options.ctas_per_sm, "resident CTAs per SM, instead of the kernel's occupancy")
+      ->type_name("N")
+      ->check(integer_between(1, kMostCtasPerSm));
+}
+
+void add_schedule_option(CLI::App& app, std::vector<std::string>& schedules) {
+  app.add_option("--schedule", schedules,
+                 "schedules (splitwave schedules lists them), or auto: the one with the least predicted time; the "
+                 "main ones if not given")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("A,B,...");
+}
+
+void add_threads_option(CLI::App& app, std::int32_t& threads) {
+  app.add_option("--threads", threads, "CPU threads; all hardware threads if not given")
+      ->type_name("N")
+      ->check(integer_between(1, kMostThreads));
+}
+
+void add_samples_option(CLI::App& app, std::int32_t& samples) {
+  app.add_option("--samples", samples, "least number of timed runs of each plan")
+      ->type_name("N")
+      ->check(integer_between(1, kMostSamples))
+      ->capture_default_str();
+}
+
+void add_executor_option(CLI::App& app, std::string& executor) {
+  app.add_option("--executor", executor, "what runs the plans: cpu; cuda where it is built in")
+      ->type_name("NAME")
+      ->check(CLI::Validator(
+          [](std::string& text) -> std::string {
+            return text == "cpu" || text == "cuda" ? "" : refusal(text, "cpu, cuda");
+          },
+          ""))
+      ->capture_default_str();
+}
+
+void require_executor(const std::string& executor) {
+  if (executor != "cpu") {
+    throw workloads::MissingError("--executor " + executor +
+                                  ": this binary was built without CUDA kernels; allowed: cpu");
+  }
+}
+
+void add_json_option(CLI::App& app, bool& json, const std::string& help) {
+  app.add_flag("--json", json, help);
+}
+
+void add_out_option(CLI::App& app, std::string& out, const std::string& help) {
+  app.add_option("--out", out, help)->type_name("DIR");
+}
+
+std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options) {
+  std::vector<workloads::Workload> loaded = workloads::load(options.workload);
+  if (options.seed) {
+    for (workloads::Workload& workload : loaded) {
+      workload.seed = *options.seed;
+    }
+  }
+  return loaded;
+}
+
+std::vector<std::string> chosen_schedules(const std::vector<std::string>& option,
+                                          const std::vector<workloads::Workload>& workloads) {
+  if (option.empty()) {
+    return schedules::default_names();
+  }
+  for (const std::string& name : option) {
+    if (name == kAuto) {
+      continue;
+    }
+    std::string refused;
+    const bool serves = std::any_of(workloads.begin(), workloads.end(), [&](const workloads::Workload& workload) {
+      try {
+        schedules::make_plan(name, workload, schedules::Grid{});
+        return true;
+      } catch (const workloads::InputError& error) {
+        refused = refused.empty() ? error.what() : refused;
+        return false;
+      }
+    });
+    if (!serves) {
+      throw workloads::InputError(refused);
+    }
+  }
+  return option;
+}
+
+std::int32_t thread_count(std::int32_t option) {
+  return option > 0 ? option : std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
+}
+
+}  // namespace splitwave::cli

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Options that several verbs share: one declaration, one help text, one check each.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "workloads/workload.h"
+
+namespace splitwave::cli {
+
+struct WorkloadOptions {
+  std::string workload;
+  std::optional<std::uint64_t> seed;
+};
+
+struct MachineOptions {
+  std::vector<std::string> gpus;
+  std::int32_t sms = 0;           ///< 0: the machine's own
+  double bandwidth_gb_per_s = 0;  ///< 10^9 bytes per second; 0: the machine's own
+  std::int32_t ctas_per_sm = 0;   ///< 0: from the kernel's occupancy
+};
+
+/// -w/--workload and --seed. The workload is required unless `options` holds one.
+void add_workload_options(CLI::App& app, WorkloadOptions& options);
+
+/// --gpu, --sms, --bandwidth, --ctas-per-sm; the GPUs in `options` are the default.
+void add_machine_options(CLI::App& app, MachineOptions& options);
+
+/// --schedule; an empty list stands for the default schedules.
+void add_schedule_option(CLI::App& app, std::vector<std::string>& schedules);
+
+/// --threads; 0 stands for all hardware threads.
+void add_threads_option(CLI::App& app, std::int32_t& threads);
+
+/// --samples: least number of timed runs of each plan.
+void add_samples_option(CLI::App& app, std::int32_t& samples);
+
+/// --executor; the value is checked. Executors that this binary lacks throw MissingError.
+void add_executor_option(CLI::App& app, std::string& executor);
+void require_executor(const std::string& executor);
+
+/// --json; `help` says what is printed.
+void add_json_option(CLI::App& app, bool& json, const std::string& help);
+
+/// --out DIR; `help` says what is written.
+void add_out_option(CLI::App& app, std::string& out, const std::string& help);
+
+/// Loads the workloads that the options stand for, with the seed applied.
+std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options);
+
+/// Threads that the option stands for.
+std::int32_t thread_count(std::int32_t option);
+
+/// The schedules that the option stands for. Throws InputError if a given one does not exist, or can serve none of the
+/// workloads: that is told before any work begins.
+std::vector<std::string> chosen_schedules(const std::vector<std::string>& option,
+                                          const std::vector<workloads::Workload>& workloads);
+
+/// An integer check with one form of message: "5 is not allowed; allowed: LEAST to MOST".
+CLI::Validator integer_between(std::int64_t least, std::int64_t most);
+
+/// The same for numbers above 0.
+CLI::Validator positive_up_to(double most);
+
+}  // namespace splitwave::cli

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+#include <system_error>
+
+#include "workloads/error.h"
+
+namespace splitwave::cli {
+namespace {
+
+bool coloured() {
+  const char* no_color = std::getenv("NO_COLOR");
+  const char* terminal = std::getenv("TERM");
+  return (no_color == nullptr || *no_color == '\0') && ::isatty(STDERR_FILENO) == 1 && terminal != nullptr &&
+         std::string_view(terminal) != "dumb";
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
+    return;
+  }
+  if (errno == EPIPE) {
+    throw ClosedPipe{};
+  }
+  throw workloads::InputError(fmt::format("standard output: cannot write: {}; allowed: a stream with free space",
+                                          std::generic_category().message(errno)));
+}
+
+void note(std::string_view text) {
+  fmt::print(stderr, "splitwave: {}\n", text);
+}
+
+void complain(std::string_view text) {
+  fmt::print(stderr, "{}splitwave:{} {}\n", coloured() ? "\x1b[31m" : "", coloured() ? "\x1b[0m" : "", text);
+}
+
+}  // namespace splitwave::cli

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/predict.h"
+
+#include "cli/auto_schedule.h"
+#include "cli/build_info.h"
+#include "schedules/schedules.h"
+#include "simulator/simulate.h"
+#include "workloads/error.h"
+
+namespace splitwave::cli {
+
+Prediction predict(std::string_view schedule, const workloads::Workload& workload, const Target& target) {
+  if (schedule == kAuto) {
+    return predict_auto(workload, target);
+  }
+  schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for
+  Prediction result;
+  result.grid = simulator::grid_of(target.machine, simulator::native_kernel(schedule, workload, target.machine),
+                                   target.ctas_per_sm);
+  result.plan = schedules::make_plan(schedule, workload, result.grid);
+  const simulator::Kernel kernel = simulator::native_kernel(result.plan, workload, target.machine);
+  simulator::SimulateOptions options;
+  options.ctas_per_sm = target.ctas_per_sm;
+  result.timeline = simulator::simulate(workload, result.plan, target.machine, kernel, options);
+  return result;
+}
+
+reports::Record plan_record(const workloads::Workload& workload, const schedules::Plan& plan,
+                            const schedules::Grid& grid, const std::string& machine) {
+  reports::Record record;
+  record.workload = workload.name;
+  record.schedule = plan.schedule;
+  record.machine = machine;
+  record.bytes = workloads::minimal_bytes(workload);
+  record.num_splits = plan.num_splits;
+  record.ctas = plan.ctas();
+  record.waves = static_cast<double>(plan.ctas()) / grid.resident();
+  record.merge = to_string(plan.merge);
+  record.commit = commit();
+  record.version = version();
+  return record;
+}
+
+reports::Record record_of(const Prediction& prediction, const workloads::Workload& workload, const Target& target) {
+  reports::Record record = plan_record(workload, prediction.plan, prediction.grid, target.name);
+  record.executor = reports::kSimulator;
+  record.seconds = prediction.timeline.seconds;
+  if (prediction.timeline.seconds > 0) {
+    record.bytes_per_second = static_cast<double>(*record.bytes) / prediction.timeline.seconds;
+  }
+  record.waves = prediction.timeline.waves;
+  record.occupancy = prediction.timeline.occupancy;
+  record.breakdown = prediction.timeline.breakdown;
+  return record;
+}
+
+reports::Record predicted_record(std::string_view schedule, const workloads::Workload& workload, const Target& target,
+                                 bool strict) {
+  try {
+    return record_of(predict(schedule, workload, target), workload, target);
+  } catch (const workloads::InputError& error) {
+    if (strict) {
+      throw;
+    }
+    return failed_record(workload.name, std::string(schedule), std::string(reports::kSimulator), target.name,
+                         error.what());
+  }
+}
+
+reports::Record failed_record(const std::string& workload, const std::string& schedule, const std::string& executor,
+                              const std::string& machine, const std::string& reason) {
+  reports::Record record;
+  record.workload = workload;
+  record.schedule = schedule;
+  record.executor = executor;
+  record.machine = machine;
+  record.failure = reason;
+  record.commit = commit();
+  record.version = version();
+  return record;
+}
+
+}  // namespace splitwave::cli

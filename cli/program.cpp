@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+// The program around the verbs: help, usage errors, exit statuses.
+#include <fmt/format.h>
+
+#include <csignal>
+#include <exception>
+
+#include "cli/build_info.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "workloads/error.h"
+#include "workloads/text.h"
+
+namespace splitwave::cli {
+namespace {
+
+/// Help that begins with examples: they are what most people look for.
+class ExamplesFirst : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* app, std::string name) const override {
+    for (const CLI::App* parent = app->get_parent(); parent != nullptr; parent = parent->get_parent()) {
+      name.insert(0, parent->get_name() + " ");
+    }
+    return "\nExamples:\n" + app->get_footer() + "\n\n" + Formatter::make_usage(app, name);
+  }
+  std::string make_footer(const CLI::App*) const override { return ""; }
+};
+
+std::vector<std::string> verb_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* verb : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(verb->get_name());
+  }
+  return names;
+}
+
+/// The deepest subcommand that the arguments named.
+const CLI::App& deepest(const CLI::App& app) {
+  const std::vector<CLI::App*> chosen = app.get_subcommands();
+  return chosen.empty() ? app : deepest(*chosen.front());
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) {
+      names.push_back("--" + name);
+    }
+  }
+  return names;
+}
+
+/// What to say of a usage error: CLI11's words, and the nearest option or the verbs where a name is wrong.
+std::string usage_problem(const CLI::App& program, const CLI::ParseError& error, int argc, const char* const* argv) {
+  const CLI::App& verb = deepest(program);
+  const std::vector<std::string> verbs = verb_names(verb);
+  // The arguments that follow the verbs given so far.
+  int next = 1;
+  for (const CLI::App* at = &program; at != &verb; at = at->get_subcommands().front()) {
+    ++next;
+  }
+  if (!verbs.empty() && (next >= argc || argv[next][0] != '-')) {
+    const std::string given = next < argc ? argv[next] : "";
+    return fmt::format("{} is not a verb{}; allowed: {}", given.empty() ? "nothing" : workloads::printable(given),
+                       workloads::did_you_mean(given, verbs), workloads::join(verbs));
+  }
+  std::string problem = error.what();
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    for (const std::string& extra : program.remaining(true)) {
+      const std::string name = extra.substr(0, extra.find('='));
+      return fmt::format("{} is not an option or argument of {}{}", workloads::printable(extra),
+                         verb.get_parent() == nullptr ? "splitwave" : verb.get_name(),
+                         workloads::did_you_mean(name, option_names(verb)));
+    }
+  }
+  return problem;
+}
+
+std::string one_line(std::string text) {
+  while (!text.empty() && text.back() == '\n') {
+    text.pop_back();
+  }
+  for (char& letter : text) {
+    letter = letter == '\n' ? ' ' : letter;
+  }
+  return text;
+}
+
+int usage_error(const CLI::App& program, const CLI::ParseError& error, int argc, const char* const* argv) {
+  std::string path;
+  for (const CLI::App* at = &deepest(program); at->get_parent() != nullptr; at = at->get_parent()) {
+    path = " " + at->get_name() + path;
+  }
+  complain(fmt::format("{} (splitwave{} --help)", one_line(usage_problem(program, error, argc, argv)), path));
+  return kBadInput;
+}
+
+int parse_and_run(int argc, const char* const* argv) {
+  CLI::App program("Decode-attention schedules: which one, how many splits, how long, and why.", "splitwave");
+  int status = kGood;
+  add_verbs(program, status);
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::CallForVersion&) {
+    print(fmt::format("splitwave {} ({})\n", version(), commit()));
+  } catch (const CLI::CallForAllHelp&) {
+    print(program.help("", CLI::AppFormatMode::All));
+  } catch (const CLI::CallForHelp&) {
+    print(deepest(program).help());
+  } catch (const CLI::ParseError& error) {
+    return usage_error(program, error, argc, argv);
+  }
+  return status;
+}
+
+}  // namespace
+
+void add_verbs(CLI::App& program, int& status) {
+  program.formatter(std::make_shared<ExamplesFirst>());
+  program.footer(
+      "  splitwave compare                                  the main job, about three minutes\n"
+      "  splitwave simulate -w llama-3-8b:8q1s32k --gpu h200\n"
+      "  splitwave plan -w llama-3-8b:8q1s32k --gpu h200 --schedule lean,fa3");
+  program.set_version_flag("--version", "", "print the version and commit");
+  program.require_subcommand(1);
+  program.get_formatter()->column_width(28);
+  add_compare(program, status);
+  add_simulate(program, status);
+  add_plan(program, status);
+  add_run(program, status);
+  add_workload(program, status);
+  add_gpus(program, status);
+  add_schedules(program, status);
+}
+
+int run_program(int argc, const char* const* argv) {
+  // A closed pipe and a file beyond its limit are reported by write(), where they can be told in words.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  try {
+    return parse_and_run(argc, argv);
+  } catch (const workloads::InputError& error) {
+    complain(one_line(error.what()));
+    return kBadInput;
+  } catch (const workloads::MissingError& error) {
+    complain(one_line(error.what()));
+    return kMissing;
+  } catch (const Stopped& stopped) {
+    complain(stopped.signal == SIGINT ? "stopped by Ctrl-C" : "stopped by SIGTERM");
+    return 128 + stopped.signal;
+  } catch (const ClosedPipe&) {
+    return 128 + SIGPIPE;
+  } catch (const std::bad_alloc&) {
+    complain("out of memory; allowed: a workload that fits, or a machine with more memory");
+    return kMissing;
+  } catch (const std::exception& error) {
+    complain(fmt::format("a bug in splitwave {} ({}): {}", version(), commit(), one_line(error.what())));
+    return kBug;
+  }
+}
+
+}  // namespace splitwave::cli

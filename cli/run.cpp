@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/measure.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/record_table.h"
+#include "cli/signals.h"
+
+namespace splitwave::cli {
+namespace {
+
+struct RunOptions {
+  WorkloadOptions workload;
+  std::vector<std::string> schedules;
+  std::string executor = "cpu";
+  std::int32_t threads = 0;
+  TimingBudget budget;
+  std::string out;
+  bool json = false;
+};
+
+int run_all(const RunOptions& options) {
+  require_executor(options.executor);
+  const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
+  const std::vector<std::string> names = chosen_schedules(options.schedules, loaded);
+  const Target cpu = this_cpu(thread_count(options.threads));
+  double work = 0;
+  for (const workloads::Workload& workload : loaded) {
+    work += measuring_work(workload, names.size());
+  }
+  catch_stop_signals();
+  RecordSink sink(options.out, options.json);
+  CheckCount checks;
+  {
+    Progress progress(work);
+    for (const workloads::Workload& workload : loaded) {
+      measure_workload(workload, names, cpu, options.budget, false, sink, progress, checks);
+    }
+  }
+  sink.finish();
+  if (!options.json) {
+    print(record_table(sink.records()) + '\n' + checks.sentence() + '\n');
+  }
+  if (!checks.wrong.empty()) {
+    complain(checks.sentence());
+  }
+  return checks.wrong.empty() ? kGood : kCheckFailed;
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, int& status) {
+  const auto options = std::make_shared<RunOptions>();
+  CLI::App* verb = program.add_subcommand("run", "Run schedules here, time them and check them against the oracle");
+  verb->footer(
+      "  splitwave run -w llama-3-8b:4q1s4k\n"
+      "  splitwave run -w llama-3-8b:4q1s4k --schedule lean,fixed-split:4 --threads 2\n"
+      "  splitwave run -w batch.json --json > measured.jsonl");
+  add_workload_options(*verb, options->workload);
+  add_schedule_option(*verb, options->schedules);
+  add_executor_option(*verb, options->executor);
+  add_threads_option(*verb, options->threads);
+  add_samples_option(*verb, options->budget.samples);
+  add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");
+  add_json_option(*verb, options->json, "one record per line (docs/records.md)");
+  verb->callback([options, &status] { status = run_all(*options); });
+}
+
+}  // namespace splitwave::cli

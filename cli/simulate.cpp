@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/predict.h"
+#include "cli/progress.h"
+#include "cli/record_sink.h"
+#include "cli/record_table.h"
+#include "cli/signals.h"
+
+namespace splitwave::cli {
+namespace {
+
+struct SimulateCommand {
+  WorkloadOptions workload;
+  MachineOptions machine{{"h200"}};
+  std::vector<std::string> schedules;
+  std::int32_t threads = 0;
+  std::string out;
+  bool json = false;
+};
+
+void simulate_all(const SimulateCommand& options) {
+  const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
+  const std::vector<Target> machines = targets(options.machine, thread_count(options.threads));
+  const std::vector<std::string> names = chosen_schedules(options.schedules, loaded);
+  const std::size_t points = loaded.size() * machines.size() * names.size();
+  catch_stop_signals();
+  RecordSink sink(options.out, options.json);
+  {
+    Progress progress(static_cast<double>(points));
+    for (const workloads::Workload& workload : loaded) {
+      for (const Target& target : machines) {
+        for (const std::string& name : names) {
+          stop_if_asked();
+          progress.show(name + " on " + workload.name);
+          sink.add(predicted_record(name, workload, target, points == 1));
+          progress.add(1);
+        }
+      }
+    }
+  }
+  sink.finish();
+  if (!options.json) {
+    print(record_table(sink.records()));
+  }
+}
+
+}  // namespace
+
+void add_simulate(CLI::App& program, int&) {
+  const auto options = std::make_shared<SimulateCommand>();
+  CLI::App* verb = program.add_subcommand("simulate", "Predict the time of schedules on a machine");
+  verb->footer(
+      "  splitwave simulate -w llama-3-8b:8q1s32k --gpu h200\n"
+      "  splitwave simulate -w llama-3-8b:8q1s32k --gpu h200 --sms 200 --schedule fa3,lean,auto\n"
+      "  splitwave simulate -w real --gpu h100-sxm,h200 --json > predicted.jsonl");
+  add_workload_options(*verb, options->workload);
+  add_machine_options(*verb, options->machine);
+  add_schedule_option(*verb, options->schedules);
+  add_threads_option(*verb, options->threads);
+  add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");
+  add_json_option(*verb, options->json, "one record per line (docs/records.md)");
+  verb->callback([options] { simulate_all(*options); });
+}
+
+}  // namespace splitwave::cli

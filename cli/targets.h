@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machines to predict for: where the simulator, the schedules and the measured constants of this CPU meet.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/options.h"
+#include "simulator/machine.h"
+
+namespace splitwave::cli {
+
+/// The name that stands for this computer's CPU among the machines.
+inline constexpr std::string_view kThisCpu = "cpu";
+
+/// A machine with the user's overrides.
+struct Target {
+  simulator::Machine machine;
+  std::string name;              ///< for records: the machine's name and what was overridden
+  std::int32_t ctas_per_sm = 0;  ///< 0: from the kernel's occupancy
+};
+
+/// The machines of the options in order; "cpu" is this_cpu(). Throws InputError for a machine that does not exist.
+std::vector<Target> targets(const MachineOptions& options, std::int32_t threads);
+
+/// This computer's CPU with constants measured on it (cached): threads are SMs, one CTA each. Plans made for it keep
+/// each schedule's own tile sizes, so that what runs here is the plan that the schedule's GPU kernel would run on so
+/// small a machine.
+Target this_cpu(std::int32_t threads);
+
+}  // namespace splitwave::cli
