@@ -13,8 +13,8 @@
 
 namespace splitwave::schedules {
 
-/// Most items, outputs or CTAs of one plan: 2^27 items are 2 GiB.
-inline constexpr std::int64_t kMaxItems = std::int64_t{1} << 27;
+/// Most items, outputs or CTAs of one plan: 2^25 items are 512 MiB.
+inline constexpr std::int64_t kMaxItems = std::int64_t{1} << 25;
 
 /// Throws InputError if `count` of `what` ("items", "CTAs") is more than kMaxItems.
 void check_count(std::int64_t count, std::string_view what);

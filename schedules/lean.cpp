@@ -38,6 +38,7 @@ Plan by_paper(const workloads::Workload& workload, const Grid& grid) {
   }
   stream.finish();
   assign_slots(plan, MergeKind::host_cta);
+  plan.dispatch = Dispatch::fixed;
   plan.num_splits = most_pieces(plan);
   plan.reason = fmt::format(
       "LeanAttention (arXiv 2405.10480, Algorithm 1): {} tiles of {} tokens over {} CTAs{}; tiles per CTA differ by at "

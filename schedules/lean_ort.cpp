@@ -30,6 +30,7 @@ Plan lean_ort(const workloads::Workload& workload, const Grid& grid) {
   }
   stream.finish();
   assign_slots(plan, MergeKind::host_cta);
+  plan.dispatch = Dispatch::fixed;
   plan.num_splits = static_cast<std::int32_t>(rule.num_splits);
   plan.reason = fmt::format(
       "ONNX Runtime's LeanAttention (lean_api.cc:198-233): {} CTAs for {} padded tiles of {} tokens on {} SMs ({}); "

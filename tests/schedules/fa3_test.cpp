@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// FlashAttention-3's tiles, split rules and queue.
+#include <gtest/gtest.h>
+
+#include "schedules/fa3_call.h"
+#include "schedules/metrics.h"
+#include "schedules/rules/fa3.h"
+#include "schedules/schedules.h"
+#include "tests/support/battery.h"
+
+namespace splitwave::schedules {
+namespace {
+
+using testing::decode;
+using testing::geometry;
+
+constexpr Grid kHopper{132, 1, 0, 0};
+
+SplitChoice fa3_choice(std::int64_t tiles, std::int64_t blocks) {
+  Fa3SplitArguments a;
+  a.total_mblocks = tiles;
+  a.num_n_blocks = blocks;
+  return fa3_num_splits(a);
+}
+
+TEST(Fa3Rule, Tiles) {
+  struct Case {
+    Fa3TileArguments arguments;
+    TileShape tile;
+  };
+  const Case cases[] = {
+      {{64, 64, false, false, false}, {192, 192}},  {{64, 64, true, false, false}, {192, 128}},
+      {{64, 64, false, true, false}, {192, 128}},   {{64, 64, false, false, true}, {192, 128}},
+      {{64, 256, false, false, false}, {128, 96}},  {{64, 512, true, false, true}, {64, 64}},
+      {{96, 96, false, false, false}, {192, 144}},  {{96, 96, true, false, false}, {192, 144}},
+      {{96, 96, false, true, false}, {192, 128}},   {{96, 96, false, false, true}, {192, 128}},
+      {{80, 80, false, false, false}, {192, 144}},  {{128, 128, false, false, false}, {128, 176}},
+      {{128, 128, true, false, false}, {128, 128}}, {{128, 128, false, true, false}, {128, 128}},
+      {{128, 128, false, false, true}, {128, 128}}, {{192, 192, false, false, false}, {128, 112}},
+      {{192, 128, true, false, false}, {128, 128}}, {{192, 192, false, true, false}, {128, 96}},
+      {{192, 128, false, false, true}, {128, 96}},  {{256, 256, false, false, false}, {128, 80}},
+      {{256, 256, true, false, false}, {128, 80}},  {{256, 256, false, true, false}, {128, 64}},
+      {{256, 256, false, false, true}, {128, 80}},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(fa3_tile(c.arguments), c.tile) << c.arguments.headdim << " " << c.arguments.headdim_v;
+  }
+}
+
+TEST(Fa3Rule, EightyPercentOfTheSmsAreEnough) {
+  EXPECT_GT(fa3_choice(105, 100).num_splits, 0);
+  EXPECT_EQ(fa3_choice(106, 100).num_splits, 1);
+  Fa3SplitArguments large;  // a head that L2 cannot hold and that many row tiles read
+  large.total_mblocks = 264;
+  large.num_m_blocks = 264;
+  large.num_n_blocks = 4000;
+  large.size_one_kv_head = std::int64_t{101} << 20;
+  EXPECT_EQ(fa3_num_splits(large).num_splits, 3);
+  large.is_causal_or_local = true;
+  EXPECT_EQ(fa3_num_splits(large).num_splits, 1);
+}
+
+TEST(Fa3DynamicRule, TenPercentMargin) {
+  // b = 1, 8 KV heads, 4096 tokens in 24 blocks: ceil(1.1 * 24 * 8 / 132) = 2 blocks per SM.
+  const Fa3Row row{1, 24};
+  EXPECT_EQ(fa3_dynamic_splits(std::span(&row, 1), 8, 132, 14), std::vector<std::int32_t>{12});
+  EXPECT_EQ(fa3_dynamic_splits(std::span(&row, 1), 8, 132, 3), std::vector<std::int32_t>{3});
+  EXPECT_EQ(fa3_dynamic_splits(std::span(&row, 1), 8, 132, 1), std::vector<std::int32_t>{1});
+}
+
+TEST(Fa3DynamicRule, MoreThan992RowsAreNotSplit) {
+  std::vector<Fa3Row> rows(992, Fa3Row{1, 0});
+  rows[0].num_n_blocks = 100;
+  EXPECT_EQ(fa3_dynamic_splits(rows, 1, 132, 10)[0], 10);
+  rows.push_back({1, 0});
+  EXPECT_EQ(fa3_dynamic_splits(rows, 1, 132, 10)[0], 1);
+  const std::vector<Fa3Row> empty(5, Fa3Row{1, 0});
+  EXPECT_EQ(fa3_dynamic_splits(empty, 8, 132, 10), std::vector<std::int32_t>(5, 1));
+}
+
+TEST(Fa3, LongestRequestsComeFirst) {
+  const workloads::Workload w = decode("w", geometry(2, 1, 128), {176, 1760, 352, 17600});
+  const Plan plan = make_plan("fa3", w, {4, 1, 0, 0});
+  std::vector<std::int32_t> order;
+  for (const Item& item : plan.items) {
+    const std::int32_t request = plan.outputs[static_cast<std::size_t>(item.output)].request;
+    if (order.empty() || order.back() != request) order.push_back(request);
+  }
+  EXPECT_EQ(order, (std::vector<std::int32_t>{3, 1, 2, 0}));
+  EXPECT_EQ(plan.dispatch, Dispatch::queue);
+  EXPECT_EQ(plan.workers, 4);
+}
+
+TEST(Fa3, LateSplitsMayBeEmpty) {
+  // 10 blocks and 4 splits of ceil(10 / 4) = 3: 3, 3, 3, 1; 9 blocks in 4: 3, 3, 3, 0.
+  const workloads::Workload w = decode("w", geometry(1, 1, 128), {9 * 176});
+  const Plan plan = make_plan("fa3", w, {4, 1, 0, 0});
+  EXPECT_EQ(splits_per_request(w, plan).front(), 3) << "ceil(1.1 * 9 / 4) = 3 blocks per SM";
+  const workloads::Workload two = decode("w", geometry(1, 1, 128), {9 * 176, 2 * 176});
+  Fa3Call call = fa3_call(two, {8, 1, 0, 0}, true);
+  const Plan uneven = fa3_queue(two, {8, 1, 0, 0}, call, 8);  // ceil(1.1 * 11 / 8) = 2 blocks per SM: 5 splits, 1 split
+  EXPECT_EQ(splits_per_request(two, uneven), (std::vector<std::int32_t>{5, 1}));
+  EXPECT_EQ(metrics(uneven, {8, 1, 0, 0}).empty_items, 0);
+  const workloads::Workload six = decode("w", geometry(1, 1, 128), {6 * 176});
+  const Plan padded = fa3_queue(six, {6, 1, 0, 0}, fa3_call(six, {6, 1, 0, 0}, true), 4);
+  EXPECT_EQ(splits_per_request(six, padded).front(), 3);
+}
+
+TEST(Fa3, MoreThan992RowsAreSortedInSections) {
+  std::vector<std::int32_t> lens(1000, 100);
+  lens[5] = 9000;
+  lens[995] = 90000;
+  const workloads::Workload w = decode("w", geometry(1, 1, 128), lens);
+  const Plan plan = make_plan("fa3", w, kHopper);
+  EXPECT_EQ(plan.outputs[static_cast<std::size_t>(plan.items[0].output)].request, 5);
+  EXPECT_EQ(plan.outputs[static_cast<std::size_t>(plan.items[992].output)].request, 995);
+}
+
+TEST(Fa3, CausalRowTilesComeFromTheLastInSectionsOfHeads) {
+  // 8 heads, 300 query tokens: unsplit (enough tiles), 3 row tiles of 128 each, all heads of a section before the next
+  // row tile.
+  const workloads::Workload w = testing::with_queries(decode("prefill", geometry(8, 8, 128), {300}), {300});
+  const Plan plan = make_plan("fa3", w, {16, 1, 0, 0});
+  ASSERT_EQ(plan.num_splits, 1);
+  ASSERT_EQ(plan.items.size(), 24U);
+  for (std::size_t i = 0; i < 24; ++i) {
+    const OutputTile& tile = plan.outputs[static_cast<std::size_t>(plan.items[i].output)];
+    EXPECT_EQ(tile.head_begin, static_cast<std::int32_t>(i % 8));
+    EXPECT_EQ(tile.row_begin, 128 * (2 - static_cast<std::int32_t>(i / 8)));
+  }
+}
+
+TEST(Fa3Rule, HeadsInL2) {
+  EXPECT_EQ(fa3_heads_in_l2(10, 160, 1, 64), 16);
+  EXPECT_EQ(fa3_heads_in_l2(11, 160, 1, 64), 8);
+  EXPECT_EQ(fa3_heads_in_l2(80, 160, 1, 64), 2);
+  EXPECT_EQ(fa3_heads_in_l2(1000, 160, 1, 64), 1);
+  EXPECT_EQ(fa3_heads_in_l2(10, 160, 4, 32), 32);
+}
+
+TEST(Fa3Rule, PacksGroupsUnlessRowsFillTheTile) {
+  EXPECT_TRUE(fa3_should_pack_gqa(true, 128, 8, 128));
+  EXPECT_TRUE(fa3_should_pack_gqa(false, 1, 2, 128));
+  EXPECT_FALSE(fa3_should_pack_gqa(false, 1, 1, 128));
+  EXPECT_FALSE(fa3_should_pack_gqa(false, 128, 8, 128));
+}
+
+TEST(Fa3, SplitDecisionOfManyRequestsIgnoresTheBatch) {
+  // b = 20, 8 KV heads: 160 unsplit tiles on 132 SMs, and still the split kernel with its combine.
+  const workloads::Workload w = decode("w", geometry(32, 8, 128), std::vector<std::int32_t>(20, 4096));
+  const Plan plan = make_plan("fa3", w, kHopper);
+  EXPECT_EQ(plan.num_splits, 14);
+  EXPECT_EQ(plan.lists(), 160);
+  EXPECT_TRUE(plan.merges.empty());
+  EXPECT_EQ(plan.merge, MergeKind::kernel);
+  EXPECT_NEAR(metrics(plan, kHopper).quantization_efficiency, 160.0 / 264.0, 1e-12);
+}
+
+}  // namespace
+}  // namespace splitwave::schedules
