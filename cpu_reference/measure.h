@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing on this CPU: plans, and the constants from which the simulator predicts them.
+// Timing on this CPU: plans, and the constants from which the simulator predicts them (docs/performance.md).
 #pragma once
 
+#include <array>
+#include <cstddef>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -17,27 +20,54 @@ struct Timing {
   int samples = 0;
 };
 
+/// Statistics of samples in seconds (nearest rank); all 0 if there are none.
+Timing timing_of(std::vector<double> samples);
+
 /// Runs the plan until `min_samples` runs and `min_seconds` are reached, each run with cold caches (other memory is
-/// read in between), and keeps the last result in `result`.
+/// read in between), and keeps the last result in `result`. The time between the runs does not count as a sample, but
+/// towards min_seconds. Throws std::logic_error unless threads and min_samples are positive.
 Timing time_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
                  int threads, int min_samples, double min_seconds, Result<float>& result);
+
+/// Replaces what the caches hold with other memory, by `threads` threads.
+void evict_caches(int threads);
+
+/// Seconds that `threads` threads take to read the bytes once, each a share of its own.
+double read_seconds(std::span<const std::byte> bytes, int threads);
+
+/// Time of one thread for a tile of 1 to 4 query rows and one KV token, all in cache.
+struct TileCost {
+  double token_seconds = 0;          ///< per token
+  double token_element_seconds = 0;  ///< per token and element of head_dim + value_dim
+};
 
 /// What the simulator needs to know of this CPU, measured on it.
 struct CpuConstants {
   std::string model;                          ///< processor name of /proc/cpuinfo
   int threads = 0;                            ///< hardware threads used
-  std::vector<double> read_bytes_per_second;  ///< plain OpenMP read, by 1..threads threads
-  double token_seconds_per_kv_byte = 0;       ///< one thread's tile time in cache, per byte of K and V, fp16
-  double fork_seconds = 0;                    ///< an empty OpenMP parallel region
-  double item_seconds = 0;                    ///< extra time of one more item (setup, partial write)
-  double merge_seconds_per_row_split = 0;     ///< merging one partial row of value_dim 128
+  std::vector<double> read_bytes_per_second;  ///< plain read by 1..threads threads
+  /// The same for rows of 256 bytes, one in every 2 KiB: one KV head of a token-major layout.
+  std::vector<double> row_read_bytes_per_second;
+  double token_seconds_per_kv_byte = 0;  ///< one thread's tile time in cache: 4 rows, head_dim 128, f16
+  /// By dtype (f16, bf16, f32) and rows - 1. A tile of more rows goes in chunks of 4.
+  std::array<std::array<TileCost, 4>, 3> tile;
+  double fork_seconds = 0;                 ///< an empty OpenMP parallel region
+  double item_seconds = 0;                 ///< extra time of one more item (queries, first bytes, output)
+  double merge_seconds_per_row_split = 0;  ///< merging one partial row of value_dim 128, by one thread
 };
 
-/// Measures the constants (about a second).
+/// Measures the constants (one to two seconds).
 CpuConstants measure_cpu(int threads);
 
+/// Time of one thread, in cache, for the bytes of K and V that a tile of `rows` query rows reads. Seconds per byte.
+double tile_seconds_per_kv_byte(const CpuConstants& constants, const workloads::Geometry& geometry, std::int32_t rows);
+
+/// Read bandwidth for K and V in this layout, by 1..threads threads. Bytes per second.
+const std::vector<double>& kv_read_bytes_per_second(const CpuConstants& constants, const workloads::Workload& workload);
+
 /// measure_cpu, cached as JSON in $XDG_CACHE_HOME/splitwave (or ~/.cache/splitwave) under the processor's name and
-/// thread count. A missing or damaged cache file is measured again; one that cannot be written is no error.
+/// thread count. A missing or damaged cache file is measured again, and so is one whose bandwidth is no longer this
+/// machine's (virtual machines move). One that cannot be written is no error.
 CpuConstants cached_cpu_constants(int threads);
 
 }  // namespace splitwave::cpu_reference

@@ -40,26 +40,36 @@ constexpr int power_of_two(int n) {
 class Prefetcher {
  public:
   Prefetcher(const std::byte* const* rows, std::int32_t count, std::int32_t row_bytes, std::int32_t steps)
-      : rows_(rows), row_bytes_(row_bytes), lines_((row_bytes + 63) / 64 * count), steps_(steps) {}
+      : rows_(rows), steps_(steps) {
+    if (count == 0 || row_bytes == 0) return;
+    // Rows are taken to begin at the same place of a line, as those of one tensor mostly do.
+    const std::int32_t line_offset = static_cast<std::int32_t>(reinterpret_cast<std::uintptr_t>(*rows) % kLineBytes);
+    begin_ = -line_offset;
+    end_ = row_bytes;
+    offset_ = begin_;
+    lines_ = (row_bytes + line_offset + kLineBytes - 1) / kLineBytes * count;
+  }
 
   void step() {
     credit_ += lines_;
     while (credit_ >= steps_) {
-      if (offset_ >= row_bytes_) {
-        offset_ = 0;
+      if (offset_ >= end_) {
+        offset_ = begin_;
         ++rows_;
       }
       __builtin_prefetch(*rows_ + offset_);
-      offset_ += 64;
+      offset_ += kLineBytes;
       credit_ -= steps_;
     }
   }
 
  private:
+  static constexpr std::int32_t kLineBytes = 64;
   const std::byte* const* rows_;
-  std::int32_t row_bytes_;
-  std::int32_t lines_;
   std::int32_t steps_;
+  std::int32_t begin_ = 0;
+  std::int32_t end_ = 0;
+  std::int32_t lines_ = 0;
   std::int32_t offset_ = 0;
   std::int32_t credit_ = 0;
 };

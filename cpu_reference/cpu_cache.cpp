@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cpu_reference/cold_memory.h"
+#include "cpu_reference/measure.h"
+
+namespace splitwave::cpu_reference {
+namespace {
+
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+/// Raised when what the constants mean changes: the kernels, the way of measuring, or the keys.
+constexpr int kVersion = 1;
+/// Bandwidth that differs by more than this from the cached one belongs to another machine or another time.
+constexpr double kSameBandwidth = 0.1;
+
+std::optional<fs::path> cache_file() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return fs::path(cache) / "splitwave" / "cpu.json";
+  const char* const home = std::getenv("HOME");
+  if (home != nullptr && home[0] == '/') return fs::path(home) / ".cache" / "splitwave" / "cpu.json";
+  return std::nullopt;
+}
+
+std::string key_of(const std::string& model, int threads) {
+  return model + ", " + std::to_string(threads) + " threads";
+}
+
+json to_json(const CpuConstants& constants) {
+  json tile = json::array();
+  for (const auto& rows : constants.tile) {
+    for (const TileCost& cost : rows) tile.push_back({cost.token_seconds, cost.token_element_seconds});
+  }
+  return {{"model", constants.model},
+          {"threads", constants.threads},
+          {"read_bytes_per_second", constants.read_bytes_per_second},
+          {"row_read_bytes_per_second", constants.row_read_bytes_per_second},
+          {"token_seconds_per_kv_byte", constants.token_seconds_per_kv_byte},
+          {"tile", tile},
+          {"fork_seconds", constants.fork_seconds},
+          {"item_seconds", constants.item_seconds},
+          {"merge_seconds_per_row_split", constants.merge_seconds_per_row_split}};
+}
+
+/// A number that a measurement can have given; throws what json throws for anything else.
+double figure(const json& value, double least) {
+  const double number = value.get<double>();
+  if (!std::isfinite(number) || number < least || number > 1e15) throw std::out_of_range("figure");
+  return number;
+}
+
+std::vector<double> bandwidths(const json& values, int threads) {
+  std::vector<double> result;
+  for (const json& value : values) result.push_back(figure(value, 1));
+  if (result.size() != static_cast<std::size_t>(threads)) throw std::out_of_range("bandwidths");
+  return result;
+}
+
+CpuConstants from_json(const json& entry) {
+  CpuConstants constants;
+  constants.model = entry.at("model").get<std::string>();
+  constants.threads = entry.at("threads").get<int>();
+  constants.read_bytes_per_second = bandwidths(entry.at("read_bytes_per_second"), constants.threads);
+  constants.row_read_bytes_per_second = bandwidths(entry.at("row_read_bytes_per_second"), constants.threads);
+  constants.token_seconds_per_kv_byte = figure(entry.at("token_seconds_per_kv_byte"), 1e-15);
+  for (std::size_t i = 0; i < 12; ++i) {
+    const json& cost = entry.at("tile").at(i);
+    constants.tile[i / 4][i % 4] = {figure(cost.at(0), 0), figure(cost.at(1), 0)};
+  }
+  constants.fork_seconds = figure(entry.at("fork_seconds"), 0);
+  constants.item_seconds = figure(entry.at("item_seconds"), 0);
+  constants.merge_seconds_per_row_split = figure(entry.at("merge_seconds_per_row_split"), 0);
+  return constants;
+}
+
+/// The file's entries by key; empty if there is no such file or anything is wrong with it.
+json read_entries(const fs::path& path) {
+  std::ifstream file(path);
+  const json document = json::parse(file, nullptr, false);
+  if (!document.is_object() || document.value("version", json()) != kVersion) return json::object();
+  const json entries = document.value("cpus", json());
+  return entries.is_object() ? entries : json::object();
+}
+
+std::optional<CpuConstants> find(const json& entries, const std::string& key) {
+  if (!entries.contains(key)) return std::nullopt;
+  try {
+    CpuConstants constants = from_json(entries.at(key));
+    if (key_of(constants.model, constants.threads) == key) return constants;
+  } catch (const std::exception&) {  // of json or figure: a damaged entry is measured again
+  }
+  return std::nullopt;
+}
+
+/// One quick look: the best of a few reads by all threads against the cached figure.
+bool still_holds(const CpuConstants& constants) {
+  double seconds = read_seconds(cold_memory(), constants.threads);
+  for (int i = 0; i < 2; ++i) seconds = std::min(seconds, read_seconds(cold_memory(), constants.threads));
+  const double rate = static_cast<double>(cold_memory().size()) / seconds;
+  return std::abs(rate / constants.read_bytes_per_second.back() - 1) <= kSameBandwidth;
+}
+
+/// Written aside and renamed, so that no reader sees half a file.
+void write_entries(const fs::path& path, const json& entries) {
+  std::error_code error;
+  fs::create_directories(path.parent_path(), error);
+  const fs::path aside = path.string() + "." + std::to_string(getpid());
+  {
+    std::ofstream file(aside);
+    file << json{{"version", kVersion}, {"cpus", entries}}.dump(2) << '\n';
+    file.flush();
+    if (!file) {
+      fs::remove(aside, error);
+      return;
+    }
+  }
+  fs::rename(aside, path, error);
+  if (error) fs::remove(aside, error);
+}
+
+}  // namespace
+
+CpuConstants cached_cpu_constants(int threads) {
+  const std::optional<fs::path> path = cache_file();
+  if (!path) return measure_cpu(threads);
+  json entries = read_entries(*path);
+  const std::string key = key_of(processor_name(), threads);
+  const std::optional<CpuConstants> cached = find(entries, key);
+  if (cached && still_holds(*cached)) return *cached;
+  const CpuConstants constants = measure_cpu(threads);
+  entries[key] = to_json(constants);
+  write_entries(*path, entries);
+  return constants;
+}
+
+}  // namespace splitwave::cpu_reference

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cpu_reference/measure.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <stdexcept>
+
+#include "cpu_reference/cold_memory.h"
+#include "cpu_reference/parallel.h"
+
+namespace splitwave::cpu_reference {
+namespace {
+
+constexpr std::int64_t kMegabyte = 1 << 20;
+constexpr std::size_t kLineBytes = 64;
+/// Streams that one thread reads at a time: memory answers several better than one.
+constexpr std::size_t kStreams = 4;
+
+double now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+std::uint64_t line_sum(const std::byte* line) {
+  std::array<std::uint64_t, kLineBytes / sizeof(std::uint64_t)> words;
+  std::memcpy(words.data(), line, kLineBytes);
+  std::uint64_t sum = 0;
+  for (const std::uint64_t word : words) sum += word;
+  return sum;
+}
+
+std::uint64_t sum_of(const std::byte* bytes, std::size_t count) {
+  const std::size_t stream = count / (kStreams * kLineBytes) * kLineBytes;
+  std::array<std::uint64_t, kStreams> sums{};
+  for (std::size_t offset = 0; offset < stream; offset += kLineBytes) {
+    for (std::size_t s = 0; s < kStreams; ++s) sums[s] += line_sum(bytes + s * stream + offset);
+  }
+  return sums[0] + sums[1] + sums[2] + sums[3];
+}
+
+double rank(const std::vector<double>& sorted, double share) {
+  return sorted[static_cast<std::size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)))];
+}
+
+std::vector<std::byte> make_cold_memory() {
+  const std::int64_t cache = std::max<std::int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
+  return std::vector<std::byte>(std::clamp(3 * cache, 64 * kMegabyte, 1024 * kMegabyte), std::byte{1});
+}
+
+}  // namespace
+
+std::span<const std::byte> cold_memory() {
+  static const std::vector<std::byte> memory = make_cold_memory();
+  return memory;
+}
+
+void keep(std::uint64_t value) {
+  static std::atomic<std::uint64_t> kept;
+  kept.store(value, std::memory_order_relaxed);
+}
+
+double read_seconds(std::span<const std::byte> bytes, int threads) {
+  const double begin = now();
+  parallel(threads, [&](int thread, int team) {
+    const std::size_t first = bytes.size() * static_cast<std::size_t>(thread) / static_cast<std::size_t>(team);
+    const std::size_t end = bytes.size() * static_cast<std::size_t>(thread + 1) / static_cast<std::size_t>(team);
+    keep(sum_of(bytes.data() + first, end - first));
+  });
+  return now() - begin;
+}
+
+void evict_caches(int threads) {
+  read_seconds(cold_memory(), threads);
+}
+
+Timing timing_of(std::vector<double> samples) {
+  if (samples.empty()) return {};
+  std::sort(samples.begin(), samples.end());
+  return {rank(samples, 0.5), rank(samples, 0.2), rank(samples, 0.8), static_cast<int>(samples.size())};
+}
+
+Timing time_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
+                 int threads, int min_samples, double min_seconds, Result<float>& result) {
+  if (threads < 1 || min_samples < 1) throw std::logic_error("time_plan: threads and min_samples must be positive");
+  const WorkspacePtr workspace = make_workspace(workload, plan, threads);
+  run_plan(workload, tensors, plan, *workspace, threads, result);  // pages of the result, threads, clock
+  std::vector<double> samples;
+  const double first = now();
+  while (static_cast<int>(samples.size()) < min_samples || now() - first < min_seconds) {
+    evict_caches(threads);
+    const double begin = now();
+    run_plan(workload, tensors, plan, *workspace, threads, result);
+    samples.push_back(now() - begin);
+  }
+  return timing_of(std::move(samples));
+}
+
+}  // namespace splitwave::cpu_reference

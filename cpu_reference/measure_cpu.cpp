@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// The constants of this CPU. Each is measured apart from the plans that it will predict, on workloads of its own.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <limits>
+
+#include "cpu_reference/cold_memory.h"
+#include "cpu_reference/measure.h"
+#include "cpu_reference/parallel.h"
+
+namespace splitwave::cpu_reference {
+namespace {
+
+using workloads::Dtype;
+using workloads::Tensors;
+using workloads::Workload;
+
+constexpr std::int64_t kMemoryLimit = std::int64_t{1} << 30;
+constexpr std::array<Dtype, 3> kDtypes = {Dtype::f16, Dtype::bf16, Dtype::f32};
+
+double seconds_of(const std::function<void()>& work) {
+  const auto begin = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+/// Median time of `repeats` calls.
+double median_seconds(int repeats, const std::function<void()>& work) {
+  std::vector<double> samples;
+  for (int i = 0; i < repeats; ++i) samples.push_back(seconds_of(work));
+  return timing_of(std::move(samples)).median;
+}
+
+/// Least time of `repeats` calls: for work in cache, where everything else is a disturbance.
+double least_seconds(int repeats, const std::function<void()>& work) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < repeats; ++i) least = std::min(least, seconds_of(work));
+  return least;
+}
+
+/// `requests` requests of `context` tokens, one KV head with `rows` query heads.
+Workload probe(Dtype dtype, std::int32_t rows, std::int32_t dim, std::int32_t requests, std::int32_t context) {
+  Workload workload;
+  workload.name = "probe";
+  workload.geometry.kind = workloads::AttentionKind::gqa;
+  workload.geometry.query_heads = rows;
+  workload.geometry.kv_heads = 1;
+  workload.geometry.head_dim = dim;
+  workload.geometry.value_dim = dim;
+  workload.geometry.dtype = dtype;
+  workload.requests.assign(static_cast<std::size_t>(requests), {1, context});
+  return workload;
+}
+
+/// One output per request, each cut into `splits` equal parts.
+schedules::Plan probe_plan(const Workload& workload, std::int32_t splits) {
+  schedules::Plan plan;
+  plan.schedule = "probe";
+  plan.tile_q = workload.geometry.query_heads;
+  plan.tile_kv = 1;
+  plan.num_splits = splits;
+  plan.merge = splits > 1 ? schedules::MergeKind::kernel : schedules::MergeKind::none;
+  std::int32_t slot = 0;
+  for (std::int32_t request = 0; request < static_cast<std::int32_t>(workload.requests.size()); ++request) {
+    const std::int64_t context = workload.requests[request].context_len;
+    plan.outputs.push_back({request, 0, workload.geometry.query_heads, 0, workload.geometry.query_heads});
+    for (std::int64_t split = 0; split < splits; ++split) {
+      plan.items.push_back({request, static_cast<std::int32_t>(context * split / splits),
+                            static_cast<std::int32_t>(context * (split + 1) / splits),
+                            splits > 1 ? slot + static_cast<std::int32_t>(split) : -1});
+      plan.cta_begin.push_back(static_cast<std::int32_t>(plan.items.size()));
+    }
+    if (splits > 1) plan.merges.push_back({request, slot, slot + splits});
+    slot += splits;
+  }
+  return plan;
+}
+
+/// A workload with its tensors, plan and workspace, ready to run on one thread again and again.
+class Probe {
+ public:
+  Probe(Workload workload, std::int32_t splits)
+      : workload_(std::move(workload)),
+        tensors_(workloads::make_tensors(workload_, kMemoryLimit)),
+        plan_(probe_plan(workload_, splits)),
+        workspace_(make_workspace(workload_, plan_, 1)) {}
+  void operator()() { run_plan(workload_, tensors_, plan_, *workspace_, 1, result_); }
+
+ private:
+  Workload workload_;
+  Tensors tensors_;
+  schedules::Plan plan_;
+  WorkspacePtr workspace_;
+  Result<float> result_;
+};
+
+double least_probe_seconds(const Workload& workload, std::int32_t splits) {
+  Probe probe(workload, splits);
+  probe();
+  return least_seconds(40, std::ref(probe));
+}
+
+/// Seconds to read one row of 256 bytes in every 2 KiB of the cold memory, a head's rows at a time as run_plan does.
+double row_read_seconds(std::span<const std::byte> bytes, int threads) {
+  constexpr std::size_t kRowBytes = 256;
+  constexpr std::size_t kRowDistance = 2048;
+  constexpr std::size_t kAhead = 16 * kRowDistance;
+  return seconds_of([&] {
+    parallel(threads, [&](int thread, int team) {
+      std::uint64_t sum = 0;
+      for (std::size_t head = static_cast<std::size_t>(thread); head < kRowDistance / kRowBytes;
+           head += static_cast<std::size_t>(team)) {
+        for (std::size_t row = head * kRowBytes; row + kRowBytes <= bytes.size(); row += kRowDistance) {
+          for (std::size_t offset = 0; offset < kRowBytes; offset += 64) {
+            const std::byte* const line = bytes.data() + row + offset;
+            if (row + kAhead < bytes.size()) __builtin_prefetch(line + kAhead);
+            sum += static_cast<std::uint64_t>(*line);
+          }
+        }
+      }
+      keep(sum);
+    });
+  });
+}
+
+TileCost measure_tile(Dtype dtype, std::int32_t rows) {
+  constexpr std::int32_t kTokens = 512;
+  const auto token_seconds = [&](std::int32_t dim) {
+    const double empty = least_probe_seconds(probe(dtype, rows, dim, 1, 0), 1);
+    return std::max(0.0, least_probe_seconds(probe(dtype, rows, dim, 1, kTokens), 1) - empty) / kTokens;
+  };
+  const double narrow = token_seconds(64);
+  const double wide = token_seconds(128);
+  TileCost cost;
+  cost.token_element_seconds = std::max(0.0, wide - narrow) / 128;  // (128 + 128) - (64 + 64) elements
+  cost.token_seconds = std::max(0.0, narrow - 128 * cost.token_element_seconds);
+  return cost;
+}
+
+/// Many short contexts against few long ones, the same bytes from memory: what is left is the items' own time.
+double measure_item() {
+  constexpr std::int32_t kTokens = 32768;
+  constexpr std::int32_t kItems = 256;
+  Probe few(probe(Dtype::f16, 4, 128, 1, kTokens), 1);
+  Probe many(probe(Dtype::f16, 4, 128, kItems, kTokens / kItems), 1);
+  std::vector<double> extra;
+  for (int i = 0; i < 9; ++i) {
+    evict_caches(1);
+    const double few_seconds = seconds_of(std::ref(few));
+    evict_caches(1);
+    extra.push_back(seconds_of(std::ref(many)) - few_seconds);
+  }
+  return std::max(0.0, timing_of(std::move(extra)).median / (kItems - 1));
+}
+
+/// Partial results of empty items cost as much to merge as any.
+double measure_merge() {
+  constexpr std::int32_t kRequests = 64;
+  constexpr std::int32_t kRows = 4;
+  const auto seconds = [](std::int32_t splits) {
+    return least_probe_seconds(probe(Dtype::f16, kRows, 128, kRequests, 0), splits);
+  };
+  const double items = (seconds(1) - least_probe_seconds(probe(Dtype::f16, kRows, 128, 1, 0), 1)) / (kRequests - 1);
+  constexpr std::int32_t kSplits = 16;
+  return std::max(0.0, (seconds(kSplits) / kRequests - kSplits * items) / (kSplits * kRows));
+}
+
+}  // namespace
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    const std::size_t colon = line.find(": ");
+    if (line.rfind("model name", 0) == 0 && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+CpuConstants measure_cpu(int threads) {
+  CpuConstants constants;
+  constants.model = processor_name();
+  constants.threads = threads;
+  const std::span<const std::byte> memory = cold_memory();
+  const double bytes = static_cast<double>(memory.size());
+  for (int count = 1; count <= threads; ++count) {
+    constants.read_bytes_per_second.push_back(bytes / median_seconds(5, [&] { read_seconds(memory, count); }));
+    constants.row_read_bytes_per_second.push_back(bytes / median_seconds(5, [&] { row_read_seconds(memory, count); }));
+  }
+  for (std::size_t dtype = 0; dtype < kDtypes.size(); ++dtype) {
+    for (std::int32_t rows = 1; rows <= 4; ++rows) constants.tile[dtype][rows - 1] = measure_tile(kDtypes[dtype], rows);
+  }
+  constants.token_seconds_per_kv_byte =
+      tile_seconds_per_kv_byte(constants, probe(Dtype::f16, 4, 128, 1, 1).geometry, 4);
+  constants.fork_seconds = median_seconds(101, [&] { parallel(threads, [](int, int) {}); });
+  constants.item_seconds = measure_item();
+  constants.merge_seconds_per_row_split = measure_merge();
+  return constants;
+}
+
+double tile_seconds_per_kv_byte(const CpuConstants& constants, const workloads::Geometry& geometry, std::int32_t rows) {
+  const std::array<TileCost, 4>& tile = constants.tile[geometry.dtype == Dtype::f16    ? 0
+                                                       : geometry.dtype == Dtype::bf16 ? 1
+                                                                                       : 2];
+  const auto token_seconds = [&](const TileCost& cost) {
+    return cost.token_seconds + cost.token_element_seconds * (geometry.head_dim + geometry.value_dim);
+  };
+  double seconds = rows / 4 * token_seconds(tile[3]);
+  if (rows % 4 > 0) seconds += token_seconds(tile[rows % 4 - 1]);
+  return seconds / static_cast<double>(workloads::kv_bytes_per_token(geometry));
+}
+
+const std::vector<double>& kv_read_bytes_per_second(const CpuConstants& constants, const Workload& workload) {
+  const bool contiguous = workload.kv.layout == workloads::KvLayout::bhsd || workload.geometry.kv_heads == 1;
+  return contiguous ? constants.read_bytes_per_second : constants.row_read_bytes_per_second;
+}
+
+}  // namespace splitwave::cpu_reference
