@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cpu_reference/cpu_cache.h"
+
 #include <unistd.h>
 
 #include <cmath>
@@ -6,7 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/measure.h"
@@ -21,14 +22,6 @@ namespace fs = std::filesystem;
 constexpr int kVersion = 1;
 /// Bandwidth that differs by more than this from the cached one belongs to another machine or another time.
 constexpr double kSameBandwidth = 0.1;
-
-std::optional<fs::path> cache_file() {
-  const char* const cache = std::getenv("XDG_CACHE_HOME");
-  if (cache != nullptr && cache[0] == '/') return fs::path(cache) / "splitwave" / "cpu.json";
-  const char* const home = std::getenv("HOME");
-  if (home != nullptr && home[0] == '/') return fs::path(home) / ".cache" / "splitwave" / "cpu.json";
-  return std::nullopt;
-}
 
 std::string key_of(const std::string& model, int threads) {
   return model + ", " + std::to_string(threads) + " threads";
@@ -101,7 +94,7 @@ std::optional<CpuConstants> find(const json& entries, const std::string& key) {
 }
 
 /// One quick look: the best of a few reads by all threads against the cached figure.
-bool still_holds(const CpuConstants& constants) {
+bool bandwidth_holds(const CpuConstants& constants) {
   double seconds = read_seconds(cold_memory(), constants.threads);
   for (int i = 0; i < 2; ++i) seconds = std::min(seconds, read_seconds(cold_memory(), constants.threads));
   const double rate = static_cast<double>(cold_memory().size()) / seconds;
@@ -128,17 +121,31 @@ void write_entries(const fs::path& path, const json& entries) {
 
 }  // namespace
 
-CpuConstants cached_cpu_constants(int threads) {
-  const std::optional<fs::path> path = cache_file();
-  if (!path) return measure_cpu(threads);
-  json entries = read_entries(*path);
-  const std::string key = key_of(processor_name(), threads);
+std::optional<fs::path> cpu_cache_file() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  if (cache != nullptr && cache[0] == '/') return fs::path(cache) / "splitwave" / "cpu.json";
+  const char* const home = std::getenv("HOME");
+  if (home != nullptr && home[0] == '/') return fs::path(home) / ".cache" / "splitwave" / "cpu.json";
+  return std::nullopt;
+}
+
+CpuConstants cached_or_measured(const fs::path& file, const std::string& model, int threads,
+                                const std::function<bool(const CpuConstants&)>& still_holds,
+                                const std::function<CpuConstants(int)>& measure) {
+  json entries = read_entries(file);
+  const std::string key = key_of(model, threads);
   const std::optional<CpuConstants> cached = find(entries, key);
   if (cached && still_holds(*cached)) return *cached;
-  const CpuConstants constants = measure_cpu(threads);
+  const CpuConstants constants = measure(threads);
   entries[key] = to_json(constants);
-  write_entries(*path, entries);
+  write_entries(file, entries);
   return constants;
+}
+
+CpuConstants cached_cpu_constants(int threads) {
+  const std::optional<fs::path> file = cpu_cache_file();
+  if (!file) return measure_cpu(threads);
+  return cached_or_measured(*file, processor_name(), threads, bandwidth_holds, measure_cpu);
 }
 
 }  // namespace splitwave::cpu_reference

@@ -56,7 +56,7 @@ struct CpuConstants {
   double merge_seconds_per_row_split = 0;  ///< merging one partial row of value_dim 128, by one thread
 };
 
-/// Measures the constants (one to two seconds).
+/// Measures the constants (one to two seconds). Throws std::logic_error unless threads is positive.
 CpuConstants measure_cpu(int threads);
 
 /// Time of one thread, in cache, for the bytes of K and V that a tile of `rows` query rows reads. Seconds per byte.

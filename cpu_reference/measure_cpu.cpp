@@ -5,6 +5,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/measure.h"
@@ -180,6 +181,7 @@ std::string processor_name() {
 }
 
 CpuConstants measure_cpu(int threads) {
+  if (threads < 1) throw std::logic_error("measure_cpu: threads must be positive");
   CpuConstants constants;
   constants.model = processor_name();
   constants.threads = threads;
