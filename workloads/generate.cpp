@@ -74,7 +74,7 @@ const LengthDistribution& find_distribution(std::string_view name) {
     if (distribution.name == name) return distribution;
     names.push_back(distribution.name);
   }
-  throw InputError(fmt::format("no length distribution is called {}; allowed: {}", printable(name), join(names)));
+  throw InputError(fmt::format("lengths is \"{}\"; allowed: {}", printable(name), join(names)));
 }
 
 }  // namespace
@@ -85,14 +85,17 @@ std::vector<Request> generate_uniform(std::int32_t batch, std::int32_t query_len
 
 std::vector<Request> generate_ragged(std::int32_t batch, std::int32_t query_len, std::int32_t max_context_len,
                                      double ratio, std::uint64_t seed) {
-  if (!(ratio * batch >= 1.0 - 1e-9) || !(ratio <= 1)) {
-    throw InputError(fmt::format("ratio is {}; allowed: from 1 / batch ({}) to 1", ratio, 1.0 / batch));
+  // Every length is 1 + share^power * (longest - 1) with a share from 0 to 1, the longest one's share being 1.
+  const double room = max_context_len - 1.0;
+  const double least = (room / batch + 1) / max_context_len;
+  if (!(ratio >= least * (1 - 1e-9)) || !(ratio <= 1)) {
+    throw InputError(fmt::format("ratio is {}; allowed: from {:.6g} (all but one of length 1) to 1", ratio, least));
   }
   RandomStream random(seed, ragged_lengths);
   std::vector<double> shares(static_cast<std::size_t>(batch) - 1);
   for (double& share : shares) share = random.unit();
-  // u^power lies in [0, 1] for every power and its sum falls with it, so that bisection finds the wanted average.
-  const double wanted = std::max(0.0, ratio * batch - 1);
+  // The sum falls as the power grows, so that bisection finds the wanted average.
+  const double wanted = room > 0 ? std::max(0.0, ((ratio * max_context_len - 1) * batch - room) / room) : 0;
   const auto sum_at = [&](double power) {
     double sum = 0;
     for (const double share : shares) sum += std::pow(share, power);
@@ -109,10 +112,10 @@ std::vector<Request> generate_ragged(std::int32_t batch, std::int32_t query_len,
   double exact = 0;  // rounding the running sum, not each length, keeps the average
   std::int64_t given = 0;
   for (const double share : shares) {
-    exact += std::pow(share, high) * max_context_len;
-    const std::int64_t length = std::clamp<std::int64_t>(std::llround(exact) - given, 0, max_context_len);
+    exact += std::pow(share, high) * room;
+    const std::int64_t length = std::clamp<std::int64_t>(std::llround(exact) - given, 0, max_context_len - 1);
     given += length;
-    contexts.push_back(static_cast<std::int32_t>(length));
+    contexts.push_back(static_cast<std::int32_t>(length + 1));
   }
   random.shuffle(contexts);
   return requests_of(contexts, query_len);

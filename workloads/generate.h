@@ -16,9 +16,9 @@ namespace splitwave::workloads {
 std::vector<Request> generate_uniform(std::int32_t batch, std::int32_t query_len, std::int32_t context_len);
 
 /// A batch whose ratio of average to longest context is `ratio` (LeanAttention, arXiv 2405.10480, appendix A). One
-/// request has max_context_len; the others are drawn between 0 and it and then stretched so that the average is
-/// ratio * max_context_len, to within the rounding to tokens. Least ratio: 1 / batch; at 1 all are equal.
-/// Throws InputError if the ratio cannot be reached.
+/// request has max_context_len; the others are drawn between 1 and it, then stretched so that the average is
+/// ratio * max_context_len, to within the rounding to tokens. At ratio 1 all are equal; the least ratio is that of all
+/// others being 1. Throws InputError if the ratio cannot be reached.
 std::vector<Request> generate_ragged(std::int32_t batch, std::int32_t query_len, std::int32_t max_context_len,
                                      double ratio, std::uint64_t seed);
 

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "workloads/text.h"
+
+#include <gtest/gtest.h>
+
+#include "workloads/load.h"
+
+namespace splitwave::workloads {
+namespace {
+
+TEST(Text, PrintableShowsBytesAndCutsLongText) {
+  EXPECT_EQ(printable("a b~"), "a b~");
+  EXPECT_EQ(printable(std::string("\0\n\x1b\x7f\xc3\xa9", 6)), "\\x00\\x0a\\x1b\\x7f\\xc3\\xa9");
+  EXPECT_EQ(printable(std::string(100, 'x'), 10), "xxxxxxxxxx...");
+  EXPECT_EQ(printable(std::string(10, 'x'), 10), "xxxxxxxxxx");
+}
+
+TEST(Text, Utf8) {
+  const auto npos = std::string_view::npos;
+  EXPECT_EQ(invalid_utf8_at(""), npos);
+  EXPECT_EQ(invalid_utf8_at("a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"), npos);
+  EXPECT_EQ(invalid_utf8_at("\xf4\x8f\xbf\xbf\xed\x9f\xbf"), npos);
+  for (const char* bad :
+       {"a\x80", "a\xc3", "a\xc0\x80", "a\xc1\xbf", "a\xe0\x9f\xbf", "a\xed\xa0\x80", "a\xf0\x8f\xbf\xbf",
+        "a\xf4\x90\x80\x80", "a\xf5\x80\x80\x80", "a\xff", "a\xe2\x82", "a\xe2\x28\xa1"}) {
+    EXPECT_EQ(invalid_utf8_at(bad), 1U) << printable(bad);
+  }
+}
+
+TEST(Text, NearestNames) {
+  const std::vector<std::string> names = {"lean", "fa2", "fa3", "fixed-split", "flashinfer"};
+  EXPECT_EQ(nearest_names("laen", names), std::vector<std::string>{"lean"});
+  EXPECT_EQ(nearest_names("fa", names), (std::vector<std::string>{"fa2", "fa3"}));
+  EXPECT_EQ(nearest_names("fixedsplit", names), std::vector<std::string>{"fixed-split"});
+  EXPECT_TRUE(nearest_names("zzzzzz", names).empty());
+  EXPECT_TRUE(nearest_names("", names).empty());
+  EXPECT_TRUE(nearest_names(std::string(1 << 20, 'f'), names).empty());
+  EXPECT_EQ(did_you_mean("fa", names), "; did you mean fa2 or fa3?");
+  EXPECT_EQ(nearest_names("f", {"a", "b", "c", "d"}).size(), 3U);
+}
+
+}  // namespace
+}  // namespace splitwave::workloads
