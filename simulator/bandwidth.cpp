@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 namespace splitwave::simulator {
 namespace {
@@ -22,9 +21,13 @@ double latency_level(const MemoryLaw& law, double free, double capped) {
   return (std::min(total, law.plateau) - fixed) / n;
 }
 
-double measured_total(const MemoryLaw& law, double ctas) {
-  const auto count = static_cast<std::size_t>(std::max(1.0, ctas));
-  return law.by_sms[std::min(count, law.by_sms.size()) - 1];
+/// What each of `free` CTAs gets when the rest of `all` take `capped` bytes/s together.
+double common_level(const MemoryLaw& law, double free, double capped, double all) {
+  if (!law.by_sms.empty()) {
+    const auto count = static_cast<std::size_t>(std::max(1.0, all));
+    return (law.by_sms[std::min(count, law.by_sms.size()) - 1] - capped) / free;
+  }
+  return std::min(latency_level(law, free, capped), (law.l2_bytes_per_second - capped) / free);
 }
 
 }  // namespace
@@ -45,22 +48,17 @@ MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram
 double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes) {
   double free = 0;
   for (const StreamClass& one : classes) free += one.ctas;
-  if (free <= 0) return std::numeric_limits<double>::infinity();
-  const double measured = law.by_sms.empty() ? 0 : measured_total(law, free);
+  if (free <= 0) return 0;
+  const double all = free;
   double capped = 0;
   double level = 0;
   for (std::size_t i = 0; i <= classes.size(); ++i) {
     // The classes before i run at their caps, the others at the level; right as soon as the level is below cap i.
     if (free < 0.5) {
-      level = std::numeric_limits<double>::infinity();
-      break;
+      for (StreamClass& one : classes) one.rate = one.cap;
+      return common_level(law, all, 0, all);
     }
-    if (!law.by_sms.empty()) {
-      level = (measured - capped) / free;
-    } else {
-      level = latency_level(law, free, capped);
-      level = std::min(level, (law.l2_bytes_per_second - capped) / free);
-    }
+    level = common_level(law, free, capped, all);
     if (i == classes.size() || level <= classes[i].cap) break;
     capped += classes[i].ctas * classes[i].cap;
     free -= classes[i].ctas;

@@ -32,7 +32,8 @@ struct MemoryLaw {
 MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share);
 
 /// Fills in the rates of `classes`, which must ascend in cap: each CTA gets the least of its cap and a common level x,
-/// where x is bytes in flight over the loaded latency, or the max-min fair share once DRAM or L2 is full. Returns x.
+/// where x is bytes in flight over the loaded latency, or the max-min fair share once DRAM or L2 is full. Returns x;
+/// where all run at their caps, what it would be without.
 double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes);
 
 }  // namespace splitwave::simulator

@@ -127,7 +127,7 @@ void Engine::end_timed(std::int32_t index) {
   busy_ctas_ -= weight(slot);
   result_->busy_slot_seconds += weight(slot) * now_;
   result_->end_seconds = now_;
-  freed_.push_back(index);
+  freed_.push_back({index, 0, 0});
 }
 
 void Engine::mark(std::int32_t group) {
@@ -137,8 +137,6 @@ void Engine::mark(std::int32_t group) {
   dirty_.push_back(group);
 }
 
-/// Takes `weight` SMs out of the slot's group; returns the same slot of the new group.
-/// Gives the lists that wait to the slots that became free just now, in the order of the plan.
 /// Puts the streaming slots of changed groups into the class of their new number of sharers.
 void Engine::regroup_streams() {
   for (const std::int32_t number : dirty_) {

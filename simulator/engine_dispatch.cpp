@@ -83,7 +83,7 @@ void Engine::start_first_wave() {
       ++groups_[number].weight;
       continue;
     }
-    groups_.push_back({1, static_cast<std::int32_t>(slots_.size()), 0, sm, false});
+    groups_.push_back({1, static_cast<std::int32_t>(slots_.size()), 0, sm, 0, false});
     for (std::int32_t k = 0; k < per_sm; ++k) {
       slots_.emplace_back();
       slots_.back().group = static_cast<std::int32_t>(number);
@@ -98,6 +98,7 @@ void Engine::start_first_wave() {
   }
 }
 
+/// Takes `weight` SMs out of the slot's group; returns the same slot of the new group.
 std::int32_t Engine::split(std::int32_t slot, std::int32_t weight) {
   const std::int32_t old = at(slot).group;
   const auto fresh = static_cast<std::int32_t>(groups_.size());
@@ -117,42 +118,89 @@ std::int32_t Engine::split(std::int32_t slot, std::int32_t weight) {
     if (twin.state == SlotState::streaming) {
       streams_[static_cast<std::size_t>(twin.stream_class)].push(twin.key, index, twin.stamp);
     }
-    if (twin.state == SlotState::idle && old_first + k != slot) freed_.push_back(index);
+    if (twin.state != SlotState::idle || old_first + k == slot) continue;
+    // This slot became free together with the one being filled: its new SMs come before those that stay behind.
+    const auto original =
+        std::find_if(freed_.begin(), freed_.end(), [&](const FreeSlot& free) { return free.slot == old_first + k; });
+    if (original != freed_.end()) freed_.insert(original, {index, original->neighbours, original->left});
   }
   return copy.first_slot + (slot - old_first);
 }
 
+/// Bytes that a busy slot has yet to take in, time counted at the machine's bandwidth.
+double Engine::work_left(const Slot& slot) const {
+  double left = 0;
+  std::int32_t first = slot.item;
+  if (slot.state == SlotState::streaming) {
+    left += slot.key - counter_[static_cast<std::size_t>(slot.stream_class)];
+    ++first;
+  }
+  if (slot.state == SlotState::timed) left += (slot.key - now_) * machine_->dram_bytes_per_second;
+  for (std::int32_t item = first; item < slot.item_end; ++item) {
+    left += plan_->items[static_cast<std::size_t>(item)].tokens() * work_->bytes_per_token;
+  }
+  return left;
+}
+
+void Engine::order_freed() {
+  if (freed_.size() == 1) return;
+  for (FreeSlot& free : freed_) {
+    Group& group = group_of(at(free.slot));
+    // Slots of one SM that became free together fill up one after the other.
+    free.neighbours = group.freed++;
+    free.left = 0;
+    for (std::int32_t index = group.first_slot; index < group.first_slot + options_.ctas_per_sm; ++index) {
+      const Slot& other = at(index);
+      if (other.state == SlotState::idle) continue;
+      ++free.neighbours;
+      free.left += work_left(other);
+    }
+  }
+  for (const FreeSlot& free : freed_) group_of(at(free.slot)).freed = 0;
+  std::stable_sort(freed_.begin(), freed_.end(), [](const FreeSlot& a, const FreeSlot& b) {
+    return a.neighbours < b.neighbours || (a.neighbours == b.neighbours && a.left < b.left);
+  });
+}
+
+/// SMs of the slot's group that can take the lists from `list` on, because these are alike. At least one.
+std::int32_t Engine::alike_from(std::int32_t list, std::int32_t slot) {
+  const std::int32_t most = std::min(group_of(at(slot)).weight, plan_->lists() - list);
+  const std::int32_t kind = kind_of_list_[static_cast<std::size_t>(list)];
+  std::int32_t run = 1;
+  while (run < most && kind_of_list_[static_cast<std::size_t>(list + run)] == kind) ++run;
+  return run;
+}
+
+/// Gives the lists that wait to the slots that became free just now, in the order of the plan.
 void Engine::dispatch_freed() {
   const std::int32_t waiting = plan_->lists() - next_list_;
-  if (waiting > 0 && !freed_.empty()) {
-    double free_slots = 0;
-    for (const std::int32_t slot : freed_) free_slots += weight(at(slot));
-    const double starting = std::min<double>(waiting, free_slots);
-    const bool queue = options_.workers > 0;
-    double start = now_;
-    if (!queue) {
-      start = std::max(now_, dispatcher_free_) + starting * machine_->launch_seconds_per_cta;
-      dispatcher_free_ = start;
+  if (waiting == 0 || freed_.empty()) return freed_.clear();
+  double free_slots = 0;
+  for (const FreeSlot& free : freed_) free_slots += weight(at(free.slot));
+  order_freed();
+  const double starting = std::min<double>(waiting, free_slots);
+  const bool queue = options_.workers > 0;
+  double start = now_;
+  double lead = kernel_->prologue_seconds;
+  if (queue) {
+    lead = kernel_->item_seconds + (kernel_->prefetches_items ? 0 : machine_->flag_seconds);
+  } else {
+    start = std::max(now_, dispatcher_free_) + starting * machine_->launch_seconds_per_cta;
+    dispatcher_free_ = start;
+  }
+  busy_ctas_ += starting;
+  result_->slot_seconds.launch += starting * (start - now_);
+  for (std::size_t i = 0; i < freed_.size() && next_list_ < plan_->lists();) {
+    const std::int32_t list = next_list_;
+    std::int32_t slot = freed_[i].slot;
+    const std::int32_t run = alike_from(list, slot);
+    if (run < group_of(at(slot)).weight) {
+      slot = split(slot, run);
+    } else {
+      ++i;
     }
-    busy_ctas_ += starting;
-    result_->slot_seconds.launch += starting * (start - now_);
-    const double take = kernel_->prefetches_items ? 0 : machine_->flag_seconds;
-    for (std::size_t i = 0; i < freed_.size() && next_list_ < plan_->lists();) {
-      std::int32_t slot = freed_[i];
-      const auto most = std::min(groups_[static_cast<std::size_t>(at(slot).group)].weight, plan_->lists() - next_list_);
-      const std::int32_t list = next_list_;
-      std::int32_t run = 1;
-      const auto kind = [&](std::int32_t l) { return kind_of_list_[static_cast<std::size_t>(l)]; };
-      while (run < most && kind(list + run) == kind(list)) ++run;
-      if (run < groups_[static_cast<std::size_t>(at(slot).group)].weight) {
-        slot = split(slot, run);
-      } else {
-        ++i;
-      }
-      next_list_ += run;
-      start_list(slot, list, start, queue ? take + kernel_->item_seconds : kernel_->prologue_seconds,
-                 queue && kernel_->prefetches_items);
-    }
+    next_list_ += run;
+    start_list(slot, list, start, lead, queue && kernel_->prefetches_items);
   }
   freed_.clear();
 }

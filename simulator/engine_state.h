@@ -35,8 +35,17 @@ struct Group {
   std::int32_t weight = 0;  ///< SMs
   std::int32_t first_slot = 0;
   std::int32_t streaming = 0;
-  std::int32_t sm = 0;  ///< the SM, if the weight is 1
+  std::int32_t sm = 0;     ///< the SM, if the weight is 1
+  std::int32_t freed = 0;  ///< used while freed slots are put in order
   bool dirty = false;
+};
+
+/// A slot that ended its list just now, and what decides who is next: a new CTA goes to the SM with the fewest others,
+/// and of those to the one with the least left to do.
+struct FreeSlot {
+  std::int32_t slot = 0;
+  std::int32_t neighbours = 0;
+  double left = 0;
 };
 
 /// One run. Kept between runs for its memory.
@@ -54,6 +63,9 @@ class Engine {
   void end_stream(std::int32_t index);
   void enter_timed(std::int32_t index, double until);
   void end_timed(std::int32_t index);
+  void order_freed();
+  double work_left(const Slot& slot) const;
+  std::int32_t alike_from(std::int32_t list, std::int32_t slot);
   void dispatch_freed();
   std::int32_t split(std::int32_t slot, std::int32_t weight);
   void mark(std::int32_t group);
@@ -85,7 +97,7 @@ class Engine {
   std::vector<std::int32_t> lists_of_sm_;
   std::vector<std::int32_t> group_of_sm_;
   std::vector<std::int32_t> dirty_;
-  std::vector<std::int32_t> freed_;
+  std::vector<FreeSlot> freed_;
   EventQueue timed_;
   std::vector<StreamClass> classes_;    ///< ascending in cap
   std::vector<std::int32_t> class_of_;  ///< [cost][streaming CTAs - 1] to index in classes_

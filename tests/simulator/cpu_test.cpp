@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "tests/simulator/toy.h"
+#include "workloads/error.h"
+
+namespace splitwave::simulator {
+namespace {
+
+CpuFigures figures() {
+  CpuFigures figures;
+  figures.model = "toy";
+  figures.read_bytes_per_second = {1e9, 1.5e9};
+  figures.seconds_per_kv_byte = 0.5e-9;
+  figures.fork_seconds = 1e-3;
+  return figures;
+}
+
+double seconds(const CpuFigures& figures, const std::vector<std::int32_t>& contexts) {
+  const Machine machine = cpu_machine(figures);
+  return toy::seconds(contexts, machine, cpu_kernel(machine));
+}
+
+TEST(Cpu, ThreadsShareTheMeasuredBandwidth) {
+  EXPECT_NEAR(seconds(figures(), {1000}), 1e-3 + 1e-3, 1e-9);
+  EXPECT_NEAR(seconds(figures(), {750, 750}), 1e-3 + 1e-3, 1e-9);
+  // Together to 0.75 MB each after 1 ms, then the longer one alone.
+  EXPECT_NEAR(seconds(figures(), {750, 1750}), 1e-3 + 2e-3, 1e-9);
+}
+
+TEST(Cpu, ASlowTileLimitsAThread) {
+  CpuFigures slow = figures();
+  slow.seconds_per_kv_byte = 4e-9;
+  EXPECT_NEAR(seconds(slow, {1000, 1000}), 1e-3 + 4e-3, 1e-9);
+}
+
+TEST(Cpu, ItemsAndMergesCost) {
+  CpuFigures costly = figures();
+  costly.item_seconds = 2e-3;
+  costly.merge_seconds_per_row_split = 4e-3;
+  const Machine machine = cpu_machine(costly);
+  const double time = simulate(toy::workload({1500}), toy::cut({750, 750}, schedules::MergeKind::host_cta), machine,
+                               cpu_kernel(machine))
+                          .seconds;
+  // Fork, one item on each of two threads, the stream, and two partial rows merged by two threads.
+  EXPECT_NEAR(time, 1e-3 + 2e-3 + 1e-3 + 4e-3, 1e-9);
+}
+
+TEST(Cpu, NativeKernelIsItsOwn) {
+  const Machine machine = cpu_machine(figures());
+  EXPECT_EQ(native_kernel("lean", toy::workload({1}), machine).name, "cpu");
+  EXPECT_EQ(grid_of(machine, cpu_kernel(machine)).resident(), 2);
+  EXPECT_THROW(cpu_kernel(toy::machine(1)), std::logic_error);
+}
+
+TEST(Cpu, RefusesFiguresThatMeanNothing) {
+  CpuFigures bad = figures();
+  bad.read_bytes_per_second.clear();
+  EXPECT_THROW(cpu_machine(bad), workloads::InputError);
+  bad = figures();
+  bad.read_bytes_per_second[1] = 0;
+  EXPECT_THROW(cpu_machine(bad), workloads::InputError);
+  bad = figures();
+  bad.item_seconds = -1;
+  EXPECT_THROW(cpu_machine(bad), workloads::InputError);
+  MachineOverrides overrides;
+  overrides.sms = 4;
+  EXPECT_THROW(with_overrides(cpu_machine(figures()), overrides), workloads::InputError);
+}
+
+}  // namespace
+}  // namespace splitwave::simulator

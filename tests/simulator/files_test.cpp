@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// Machine and kernel files: what is shipped, and what is refused.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <functional>
+#include <string>
+
+#include "simulator/kernel.h"
+#include "simulator/machine.h"
+#include "workloads/error.h"
+#include "workloads/load.h"
+
+namespace splitwave::simulator {
+namespace {
+
+std::string error_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const workloads::InputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+void expect_mentions(const std::string& message, const std::vector<std::string>& words) {
+  for (const std::string& word : words) EXPECT_NE(message.find(word), std::string::npos) << word << " in: " << message;
+  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
+TEST(MachineFiles, AllShippedOnesLoad) {
+  EXPECT_EQ(machine_names(), (std::vector<std::string>{"a100", "b200", "h100-pcie", "h100-sxm", "h20", "h200", "l40s",
+                                                       "mi300x", "rtx-4090"}));
+  for (const std::string& name : machine_names()) EXPECT_EQ(load_machine(name).name, name);
+}
+
+TEST(MachineFiles, NamesAndAliasesIgnoreCase) {
+  EXPECT_EQ(load_machine("H200").name, "h200");
+  EXPECT_EQ(load_machine("h100").name, "h100-sxm");
+  EXPECT_EQ(load_machine("4090").name, "rtx-4090");
+  EXPECT_EQ(load_machine("A100").sms, 108);
+}
+
+TEST(MachineFiles, AnUnknownNameIsAnsweredWithTheNearest) {
+  expect_mentions(error_of([] { load_machine("h2000"); }), {"h2000", "h200"});
+  expect_mentions(error_of([] { load_machine("no/such/file.json"); }), {"no/such/file.json"});
+  expect_mentions(error_of([] { load_machine(""); }), {"h200"});
+}
+
+/// The H200's file with one piece of text replaced.
+std::string changed(const std::string& from, const std::string& to) {
+  std::ifstream file(std::string(SPLITWAVE_GOLDEN_DIR) + "/../../../simulator/machines/h200.json");
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+std::string refusal(const std::string& from, const std::string& to) {
+  const std::string text = changed(from, to);
+  return error_of([&] { parse_machine(text, "my.json"); });
+}
+
+TEST(MachineFiles, RefusesBadConstantsByKey) {
+  EXPECT_EQ(refusal("132", "132"), "no error");
+  expect_mentions(refusal("\"value\": 132", "\"value\": -132"), {"my.json", "constants.sms", "-132"});
+  expect_mentions(refusal("\"value\": 132", "\"value\": 132.5"), {"my.json", "constants.sms", "132.5"});
+  expect_mentions(refusal("\"value\": 132", "\"value\": \"many\""), {"my.json", "constants.sms"});
+  expect_mentions(refusal("\"sms\":", "\"sns\":"), {"my.json", "constants.sms", "missing"});
+  expect_mentions(refusal("\"flag\":", "\"flagg\": {\"value\": 1}, \"flag\":"), {"my.json", "flagg", "flag"});
+  expect_mentions(refusal("\"unit\": \"MHz\"", "\"unit\": \"GHz\""), {"my.json", "constants.clock.unit", "MHz"});
+  expect_mentions(refusal("\"confidence\": \"measured\"", "\"confidence\": \"sure\""),
+                  {"my.json", "constants.sms.confidence", "sure", "published"});
+  expect_mentions(refusal("\"format\": 1", "\"format\": 2"), {"my.json", "format"});
+  expect_mentions(refusal("\"name\": \"h200\"", "\"name\": \"\""), {"my.json", "name"});
+  expect_mentions(refusal("\"constants\": {", "\"constants\": ["), {"my.json"});
+}
+
+TEST(MachineFiles, RefusesContradictions) {
+  expect_mentions(refusal("[16, 16", "[17, 16"), {"my.json", "constants.sms_per_gpc", "132"});
+  expect_mentions(refusal("\"value\": 4800", "\"value\": 4000"), {"my.json", "constants.dram_bandwidth"});
+  expect_mentions(refusal("\"value\": 4929", "\"value\": 4500"), {"my.json", "constants.dram_asymptote"});
+  expect_mentions(refusal("\"value\": 115.5", "\"value\": 1115.5"), {"my.json", "constants.dram_queue_latency"});
+  expect_mentions(refusal("\"value\": 113", "\"value\": 13"), {"my.json", "constants.sm_bandwidth"});
+  expect_mentions(refusal("\"value\": 227", "\"value\": 228"), {"my.json", "constants.shared_memory_per_cta"});
+}
+
+TEST(MachineFiles, OverridesScaleWhatPhysicsScales) {
+  const Machine h200 = load_machine("h200");
+  MachineOverrides overrides;
+  overrides.sms = 200;
+  overrides.dram_bytes_per_second = 2e12;
+  overrides.l2_bytes = 1000;
+  const Machine other = with_overrides(h200, overrides);
+  EXPECT_EQ(other.sms, 200);
+  EXPECT_EQ(other.dram_bytes_per_second, 2e12);
+  EXPECT_NEAR(other.dram_asymptote / other.dram_bytes_per_second, h200.dram_asymptote / h200.dram_bytes_per_second,
+              1e-12);
+  EXPECT_NEAR(other.mma_flops / 200, h200.mma_flops / 132, 1);
+  EXPECT_EQ(other.l2_bytes_per_second, h200.l2_bytes_per_second);
+  EXPECT_EQ(other.l2_bytes, 1000);
+  std::int32_t placed = 0;
+  for (const std::int32_t gpc : other.sms_per_gpc) placed += gpc;
+  EXPECT_EQ(placed, 200);
+  overrides = {};
+  overrides.clock_hz = h200.clock_hz / 2;
+  EXPECT_NEAR(with_overrides(h200, overrides).mma_flops, h200.mma_flops / 2, 1);
+  overrides = {};
+  overrides.sms = -1;
+  expect_mentions(error_of([&] { with_overrides(h200, overrides); }), {"sms", "-1"});
+}
+
+TEST(KernelFiles, AllShippedOnesLoad) {
+  for (const char* name : {"fa2-split", "fa2-standard", "fa3-d64", "fa3-d128", "fa3-d256", "flashinfer-tc",
+                           "flashinfer-decode", "flashinfer-holistic", "ort-lean", "flashmla", "splitwave"}) {
+    const std::vector<std::string> names = kernel_names();
+    EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+  }
+}
+
+TEST(KernelFiles, SchedulesHaveTheirLibrariesKernels) {
+  const Machine h200 = load_machine("h200");
+  const workloads::Workload d128 = workloads::parse_spec("h=32/8,d=128:1q1s1k");
+  const workloads::Workload d64 = workloads::parse_spec("h=32/32,d=64:1q1s1k");
+  EXPECT_EQ(native_kernel("fa2", d128, h200).name, "fa2-standard");
+  EXPECT_EQ(native_kernel("fixed-split:fa2", d128, h200).name, "fa2-split");
+  EXPECT_EQ(native_kernel("fixed-split:fa3", d128, h200).name, "fa3-d128");
+  EXPECT_EQ(native_kernel("fa3", d64, h200).name, "fa3-d64");
+  EXPECT_EQ(native_kernel("seq-aware", d128, h200).name, "fa3-d128");
+  EXPECT_EQ(native_kernel("lean:ort", d128, h200).name, "ort-lean");
+  EXPECT_EQ(native_kernel("lean", d128, h200).name, "splitwave");
+  EXPECT_EQ(native_kernel("flashmla", d128, h200).name, "splitwave");  // it has no head dim of 128
+  schedules::Plan plan;
+  plan.schedule = "fixed-split:fa2";
+  EXPECT_EQ(native_kernel(plan, d128, h200).name, "fa2-standard");  // its rule answered one split
+  plan.num_splits = 2;
+  EXPECT_EQ(native_kernel(plan, d128, h200).name, "fa2-split");
+}
+
+TEST(KernelFiles, TheVariantThatFitsIsTaken) {
+  const workloads::Workload d128 = workloads::parse_spec("h=32/8,d=128:1q1s1k");
+  EXPECT_GT(native_kernel("lean", d128, load_machine("h200")).bytes_in_flight,
+            native_kernel("lean", d128, load_machine("mi300x")).bytes_in_flight);
+}
+
+TEST(KernelFiles, BadFilesAreRefusedByKey) {
+  const std::string good = R"({"format": 1, "name": "k", "instruction": "wgmma", "source": "s", "variants": [
+    {"head_dim": [1, 64], "constants": {
+      "threads": {"value": 128, "unit": "thread", "source": "s", "confidence": "published"},
+      "registers_per_thread": {"value": 128, "unit": "register", "source": "s", "confidence": "published"},
+      "shared_memory": {"value": 0, "unit": "byte", "source": "s", "confidence": "published"},
+      "tile_tokens": {"value": 64, "unit": "token", "source": "s", "confidence": "published"},
+      "bytes_in_flight": {"value": 100, "unit": "byte", "source": "s", "confidence": "published"}}}]})";
+  ASSERT_EQ(parse_kernel(good, "k.json").size(), 1U);
+  const auto refused = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    return error_of([&] { parse_kernel(text, "k.json"); });
+  };
+  expect_mentions(refused("wgmma", "magic"), {"k.json", "instruction", "magic", "wgmma"});
+  expect_mentions(refused("\"value\": 128, \"unit\": \"thread\"", "\"value\": 0, \"unit\": \"thread\""),
+                  {"k.json", "variants[0].constants.threads", "0"});
+  expect_mentions(refused("bytes_in_flight", "bytes_in_flite"), {"k.json", "bytes_in_flite"});
+  expect_mentions(refused("[1, 64]", "[64, 1]"), {"k.json", "variants[0].head_dim"});
+  expect_mentions(error_of([] { parse_kernel("{", "k.json"); }), {"k.json"});
+  std::string missing = good;
+  missing.replace(missing.find("\"tile_tokens\""), 13, "\"drain_tiles\"");
+  missing.replace(missing.find("\"token\""), 7, "\"tile\"");
+  expect_mentions(error_of([&] { parse_kernel(missing, "k.json"); }), {"k.json", "tile_tokens", "missing"});
+}
+
+TEST(KernelFiles, AnUnknownProfileIsAnsweredWithTheNearest) {
+  const Machine h200 = load_machine("h200");
+  const workloads::Workload d128 = workloads::parse_spec("h=32/8,d=128:1q1s1k");
+  expect_mentions(error_of([&] { load_kernel("fa2-splitt", d128, h200); }), {"fa2-splitt", "fa2-split"});
+  expect_mentions(error_of([&] { load_kernel("flashmla", d128, h200); }), {"flashmla", "128"});
+}
+
+}  // namespace
+}  // namespace splitwave::simulator

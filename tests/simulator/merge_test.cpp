@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/merge.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/simulator/toy.h"
+#include "workloads/error.h"
+
+namespace splitwave::simulator {
+namespace {
+
+using schedules::MergeKind;
+
+constexpr double kMs = 1e-3;
+constexpr double kTolerance = 1e-9;
+
+Kernel merging_kernel() {
+  Kernel kernel = toy::kernel(1);
+  kernel.merge_launch_seconds = 10 * kMs;
+  kernel.merge_seconds = 20 * kMs;
+  kernel.merge_seconds_per_split = 1 * kMs;
+  return kernel;
+}
+
+double seconds(const std::vector<std::int32_t>& cuts, MergeKind kind, const Machine& machine, const Kernel& kernel) {
+  std::int32_t context = 0;
+  for (const std::int32_t tokens : cuts) context += tokens;
+  return simulate(toy::workload({context}), toy::cut(cuts, kind), machine, kernel).seconds;
+}
+
+TEST(Merge, AKernelOfItsOwnStartsAfterTheLastCta) {
+  EXPECT_NEAR(seconds({1000, 2000, 1000}, MergeKind::kernel, toy::machine(3), merging_kernel()), (2 + 10 + 3) * kMs,
+              kTolerance);
+}
+
+TEST(Merge, AKernelMovesItsBytesThroughL2) {
+  Machine machine = toy::machine(2);
+  machine.l2_bytes_per_second = 2 * 251 * 4 / (5 * kMs);  // two partial rows of 250 values and an LSE in 5 ms
+  machine.dram_bytes_per_second = machine.l2_bytes_per_second;
+  Kernel kernel = merging_kernel();
+  kernel.bytes_in_flight = 1000'000'000;
+  const double stream = 2000.0 * 1000 / machine.l2_bytes_per_second;
+  EXPECT_NEAR(seconds({1000, 1000}, MergeKind::kernel, machine, kernel), stream + (10 + 2 + 5) * kMs, 1e-6);
+}
+
+TEST(Merge, AHostWaitsForItsPeers) {
+  Machine machine = toy::machine(2);
+  machine.flag_seconds = 0.5 * kMs;
+  // The peer ends after 3 ms; the host sees its flag and reads one partial.
+  EXPECT_NEAR(seconds({1000, 3000}, MergeKind::host_cta, machine, merging_kernel()), (3 + 0.5 + 20 + 1) * kMs,
+              kTolerance);
+  // The host is last: the flag is there already.
+  EXPECT_NEAR(seconds({3000, 1000}, MergeKind::host_cta, machine, merging_kernel()), (3 + 20 + 1) * kMs, kTolerance);
+}
+
+TEST(Merge, TheWaitIsAttributed) {
+  Machine machine = toy::machine(2);
+  const std::vector<std::int32_t> cuts = {1000, 3000};
+  const schedules::Timeline timeline =
+      simulate(toy::workload({4000}), toy::cut(cuts, MergeKind::host_cta), machine, merging_kernel());
+  EXPECT_NEAR(timeline.breakdown.wait, 2 * kMs / 2, kTolerance);
+  EXPECT_NEAR(timeline.breakdown.merge, 21 * kMs / 2, kTolerance);
+  EXPECT_EQ(timeline.breakdown.total(), timeline.seconds);
+}
+
+TEST(Merge, TheLastArriverReadsAllPartials) {
+  Machine machine = toy::machine(3);
+  machine.flag_seconds = 0.5 * kMs;
+  EXPECT_NEAR(seconds({1000, 3000, 1000}, MergeKind::last_arriver, machine, merging_kernel()), (3 + 0.5 + 20 + 3) * kMs,
+              kTolerance);
+}
+
+TEST(Merge, WaitingCtasMustAllBeResident) {
+  EXPECT_THROW(seconds({1000, 1000, 1000}, MergeKind::host_cta, toy::machine(2), merging_kernel()),
+               workloads::InputError);
+  EXPECT_NO_THROW(seconds({1000, 1000, 1000}, MergeKind::last_arriver, toy::machine(2), merging_kernel()));
+}
+
+TEST(Merge, SpansShowMerges) {
+  SimulateOptions options;
+  options.spans = true;
+  const schedules::Timeline timeline = simulate(toy::workload({2000}), toy::cut({1000, 1000}, MergeKind::host_cta),
+                                                toy::machine(2), merging_kernel(), options);
+  ASSERT_EQ(timeline.spans.size(), 3U);
+  EXPECT_EQ(timeline.spans[2].item, -1);
+  EXPECT_EQ(timeline.spans[2].cta, 0);
+  EXPECT_NEAR(timeline.spans[2].end_seconds, timeline.seconds, kTolerance);
+}
+
+}  // namespace
+}  // namespace splitwave::simulator

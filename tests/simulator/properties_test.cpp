@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "schedules/schedules.h"
+#include "tests/simulator/toy.h"
+#include "workloads/error.h"
+#include "workloads/load.h"
+
+namespace splitwave::simulator {
+namespace {
+
+/// A machine and kernel with every term switched on.
+Machine real_machine() {
+  return load_machine("h200");
+}
+
+Kernel real_kernel() {
+  Kernel kernel = load_kernel("splitwave", workloads::parse_spec("h=1/1,d=128:1q1s1k"), real_machine());
+  return kernel;
+}
+
+std::vector<std::int32_t> lengths(int most_ctas) {
+  const auto count = *rc::gen::inRange(1, most_ctas + 1);
+  return *rc::gen::container<std::vector<std::int32_t>>(static_cast<std::size_t>(count),
+                                                        rc::gen::inRange<std::int32_t>(0, 20000));
+}
+
+schedules::Timeline run(const std::vector<std::int32_t>& contexts, const Machine& machine, bool spans = false) {
+  const workloads::Workload batch = toy::workload(contexts);
+  SimulateOptions options;
+  options.spans = spans;
+  return simulate(batch, toy::one_cta_each(batch), machine, real_kernel(), options);
+}
+
+/// Time may differ by what a change of rounding does.
+double slack(double seconds) {
+  return seconds * (1 + 1e-9);
+}
+
+RC_GTEST_PROP(Simulator, TheBreakdownAddsUpToTheTime, ()) {
+  const schedules::Timeline timeline = run(lengths(600), real_machine());
+  const schedules::Breakdown& parts = timeline.breakdown;
+  RC_ASSERT(parts.total() == timeline.seconds);
+  for (const double part :
+       {parts.launch, parts.ramp, parts.stream, parts.compute, parts.merge, parts.wait, parts.idle}) {
+    RC_ASSERT(part >= 0);
+  }
+  RC_ASSERT(timeline.occupancy > 0);
+  RC_ASSERT(timeline.occupancy <= 1 + 1e-9);
+}
+
+RC_GTEST_PROP(Simulator, IsDeterministic, ()) {
+  const std::vector<std::int32_t> contexts = lengths(600);
+  RC_ASSERT(run(contexts, real_machine()).seconds == run(contexts, real_machine()).seconds);
+}
+
+RC_GTEST_PROP(Simulator, HandlingAlikeCtasTogetherChangesNothing, ()) {
+  // Few different lengths, so that many lists are alike; spans switch the grouping off.
+  std::vector<std::int32_t> contexts = lengths(1200);
+  for (std::int32_t& context : contexts) context = context / 7000 * 1000;
+  const double together = run(contexts, real_machine()).seconds;
+  RC_ASSERT(std::abs(run(contexts, real_machine(), true).seconds - together) <= 1e-9 * together);
+}
+
+RC_GTEST_PROP(Simulator, MoreBandwidthIsNeverSlowerInOneWave, ()) {
+  const std::vector<std::int32_t> contexts = lengths(132);
+  const Machine machine = real_machine();
+  MachineOverrides more;
+  more.dram_bytes_per_second = machine.dram_bytes_per_second * *rc::gen::inRange(100, 300) / 100.0;
+  RC_ASSERT(run(contexts, with_overrides(machine, more)).seconds <= slack(run(contexts, machine).seconds));
+}
+
+RC_GTEST_PROP(Simulator, MoreSmsAreNeverSlowerForEqualListsInOneWave, ()) {
+  // More waves can be slower on more SMs, as on real ones: a lone tail CTA does not fill a memory that five smaller
+  // waves kept full (docs/simulator.md).
+  MachineOverrides few;
+  few.sms = *rc::gen::inRange(1, 200);
+  MachineOverrides many;
+  many.sms = few.sms + *rc::gen::inRange(0, 200);
+  const auto ctas = *rc::gen::inRange(1, 2 * few.sms + 1);
+  const std::vector<std::int32_t> contexts(static_cast<std::size_t>(ctas), *rc::gen::inRange(0, 20000));
+  const double slow = run(contexts, with_overrides(real_machine(), few)).seconds;
+  const double fast = run(contexts, with_overrides(real_machine(), many)).seconds;
+  RC_ASSERT(fast <= slack(slow));
+}
+
+RC_GTEST_PROP(Simulator, MoreSmsAreNeverSlowerWhereMemoryIsNoLimit, ()) {
+  const auto few = *rc::gen::inRange(1, 50);
+  const auto more = *rc::gen::inRange(0, 50);
+  const std::vector<std::int32_t> contexts = lengths(300);
+  const auto time = [&](std::int32_t sms) {
+    Machine machine = toy::machine(sms);
+    machine.dram_bytes_per_second = machine.dram_asymptote = 1e15;
+    return toy::seconds(contexts, machine, toy::kernel(1));
+  };
+  RC_ASSERT(time(few + more) <= slack(time(few)));
+}
+
+RC_GTEST_PROP(Simulator, LessWorkIsNeverSlowerInOneWave, ()) {
+  const std::vector<std::int32_t> contexts = lengths(132);
+  std::vector<std::int32_t> less = contexts;
+  for (std::int32_t& context : less) context = context * *rc::gen::inRange(0, 101) / 100;
+  RC_ASSERT(run(less, real_machine()).seconds <= slack(run(contexts, real_machine()).seconds));
+}
+
+RC_GTEST_PROP(Simulator, PermutingListsThatFillOneSmEachKeepsTheTime, ()) {
+  // One GPC and one CTA per SM: all SMs are the same, so who sits where is nothing.
+  Machine machine = real_machine();
+  machine.sms_per_gpc = {machine.sms};
+  std::vector<std::int32_t> contexts = lengths(132);
+  const double before = run(contexts, machine).seconds;
+  std::vector<std::int32_t> order = contexts;
+  std::reverse(order.begin(), order.end());
+  const double reversed = run(order, machine).seconds;
+  std::sort(order.begin(), order.end());
+  const double sorted = run(order, machine).seconds;
+  RC_ASSERT(std::abs(before - reversed) <= 1e-9 * before);
+  RC_ASSERT(std::abs(before - sorted) <= 1e-9 * before);
+}
+
+TEST(Simulator, EveryScheduleRunsOnEveryMachineOrSaysWhyNot) {
+  const std::vector<workloads::Workload> batches = {workloads::parse_spec("h=32/8,d=128:1q1s8k_3q1s100"),
+                                                    workloads::parse_spec("h=8/8,d=64:4q1s1k"),
+                                                    workloads::parse_spec("h=32/8,d=128:2q64s1k_8q1s4k")};
+  for (const std::string& name : machine_names()) {
+    const Machine machine = load_machine(name);
+    for (const std::string& schedule : schedules::default_names()) {
+      for (const workloads::Workload& batch : batches) {
+        try {
+          const Kernel first = native_kernel(schedule, batch, machine);
+          const schedules::Plan plan = schedules::make_plan(schedule, batch, grid_of(machine, first));
+          const schedules::Timeline timeline = simulate(batch, plan, machine, native_kernel(plan, batch, machine));
+          EXPECT_GT(timeline.seconds, 0) << name << " " << schedule;
+          EXPECT_LT(timeline.seconds, 0.1) << name << " " << schedule;
+          EXPECT_EQ(timeline.breakdown.total(), timeline.seconds) << name << " " << schedule;
+        } catch (const workloads::InputError& error) {
+          EXPECT_GT(std::string(error.what()).size(), 10U);
+          EXPECT_NE(name, "h200") << schedule << ": " << error.what();
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace splitwave::simulator

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// Cases whose time can be worked out by hand; toy.h has the round numbers. 1,000 tokens are 1 MB.
+#include "simulator/simulate.h"
+
+#include <gtest/gtest.h>
+
+#include "tests/simulator/toy.h"
+#include "workloads/error.h"
+
+namespace splitwave::simulator {
+namespace {
+
+constexpr double kMs = 1e-3;
+constexpr double kTolerance = 1e-9;
+
+TEST(Simulate, OneWaveTakesAsLongAsItsLongestCta) {
+  EXPECT_NEAR(toy::seconds({1000, 1000}, toy::machine(2), toy::kernel(1)), 1 * kMs, kTolerance);
+  EXPECT_NEAR(toy::seconds({1000, 3000}, toy::machine(2), toy::kernel(1)), 3 * kMs, kTolerance);
+}
+
+TEST(Simulate, ATailTakesAnotherWave) {
+  EXPECT_NEAR(toy::seconds({1000, 1000, 1000}, toy::machine(2), toy::kernel(1)), 2 * kMs, kTolerance);
+}
+
+TEST(Simulate, ListsStartInOrderAsSlotsFreeUp) {
+  // SM 0: 1 ms, then 2 ms; SM 1: 2.5 ms, then 1 ms.
+  EXPECT_NEAR(toy::seconds({1000, 2500, 2000, 1000}, toy::machine(2), toy::kernel(1)), 3.5 * kMs, kTolerance);
+}
+
+TEST(Simulate, AFullMemoryIsSharedEvenly) {
+  Machine machine = toy::machine(4);
+  machine.dram_bytes_per_second = machine.dram_asymptote = 2e9;  // for four CTAs that could take 1 GB/s each
+  EXPECT_NEAR(toy::seconds({1000, 1000, 1000, 1000}, machine, toy::kernel(1)), 2 * kMs, kTolerance);
+  // 0.5 GB/s each until the three short ones end after 2 ms; the long one has 1 MB left and then gets 1 GB/s.
+  EXPECT_NEAR(toy::seconds({1000, 1000, 1000, 2000}, machine, toy::kernel(1)), 3 * kMs, kTolerance);
+}
+
+TEST(Simulate, LittlesLawLimitsALoneCta) {
+  Machine machine = toy::machine(4);
+  machine.dram_bytes_per_second = machine.dram_asymptote = 1e15;
+  EXPECT_NEAR(toy::seconds({1000}, machine, toy::kernel(1)), 1 * kMs, kTolerance);
+  Kernel kernel = toy::kernel(1);
+  kernel.bytes_in_flight *= 2;
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 0.5 * kMs, kTolerance);
+}
+
+TEST(Simulate, ArithmeticLimitsAndIsSharedOnAnSm) {
+  Kernel kernel = toy::kernel(2);
+  kernel.instruction = MmaInstruction::cuda_core;
+  kernel.clocks_per_token = 2000 / (250 / 128.0);  // 2 us per token of 1,000 bytes: 0.5 GB/s per SM
+  Machine machine = toy::machine(2);
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 2 * kMs, kTolerance);
+  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 2 * kMs, kTolerance);              // an SM each
+  EXPECT_NEAR(toy::seconds({1000, 1000, 1000, 1000}, machine, kernel), 4 * kMs, kTolerance);  // two on each
+  const workloads::Workload batch = toy::workload({1000});
+  const schedules::Timeline timeline = simulate(batch, toy::one_cta_each(batch), machine, kernel);
+  // Memory would have needed 1 ms; one of four slots works.
+  EXPECT_NEAR(timeline.breakdown.stream, 1 * kMs / 4, kTolerance);
+  EXPECT_NEAR(timeline.breakdown.compute, 1 * kMs / 4, kTolerance);
+  EXPECT_NEAR(timeline.breakdown.idle, 3 * 2 * kMs / 4, kTolerance);
+}
+
+TEST(Simulate, AnSmTakesInNoMoreThanItsShare) {
+  Machine machine = toy::machine(2);
+  machine.sm_bytes_per_second = 1e9;
+  EXPECT_NEAR(toy::seconds({1000, 1000, 1000}, machine, toy::kernel(2)), 2 * kMs, kTolerance);
+}
+
+TEST(Simulate, RowsArePaddedToTheInstruction) {
+  Kernel kernel = toy::kernel(1);
+  kernel.mma_rows = 64;
+  Machine machine = toy::machine(1);
+  machine.mma_sync_flops = 64e9;  // 2 * 64 * 500 FLOP per token: 1 us per token, as long as memory takes
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 1 * kMs, kTolerance);
+  machine.mma_sync_flops = 16e9;
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 4 * kMs, kTolerance);
+  kernel.mma_rows = 16;
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 1 * kMs, kTolerance);
+}
+
+TEST(Simulate, OverheadsOfLaunchCtaAndItemAddUp) {
+  Machine machine = toy::machine(1);
+  machine.launch_seconds = 1 * kMs;
+  machine.launch_seconds_per_cta = 0.5 * kMs;
+  Kernel kernel = toy::kernel(1);
+  kernel.prologue_seconds = 2 * kMs;
+  kernel.epilogue_seconds = 3 * kMs;
+  kernel.item_seconds = 4 * kMs;
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), (1 + 0.5 + 2 + 1 + 3) * kMs, kTolerance);
+  const workloads::Workload batch = toy::workload({1000, 1000});
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.cta_begin = {0, 2};
+  plan.dispatch = schedules::Dispatch::fixed;
+  EXPECT_NEAR(simulate(batch, plan, machine, kernel).seconds, (1 + 0.5 + 2 + 1 + 3 + 4 + 1 + 3) * kMs, kTolerance);
+}
+
+TEST(Simulate, EmptyItemsCostTheirOverheads) {
+  Machine machine = toy::machine(1);
+  Kernel kernel = toy::kernel(1);
+  kernel.prologue_seconds = 2 * kMs;
+  kernel.epilogue_seconds = 3 * kMs;
+  EXPECT_NEAR(toy::seconds({0}, machine, kernel), 5 * kMs, kTolerance);
+  EXPECT_NEAR(toy::seconds({0, 0, 1000}, machine, kernel), 16 * kMs, kTolerance);
+}
+
+TEST(Simulate, TheDispatcherStartsSoManyCtasPerSecond) {
+  // 13,200 empty CTAs on an H200 were seen to take 8.4 us.
+  const Machine h200 = load_machine("h200");
+  Kernel kernel = toy::kernel(16);
+  EXPECT_NEAR(toy::seconds(std::vector<std::int32_t>(13200, 0), h200, kernel), 8.4e-6, 0.2e-6 + h200.cold_seconds);
+}
+
+TEST(Simulate, AQueueGivesListsToItsWorkersOnly) {
+  const workloads::Workload batch = toy::workload({1000, 1000, 1000, 1000});
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.dispatch = schedules::Dispatch::queue;
+  plan.workers = 2;
+  Machine machine = toy::machine(4);
+  EXPECT_NEAR(simulate(batch, plan, machine, toy::kernel(1)).seconds, 2 * kMs, kTolerance);
+  machine.flag_seconds = 0.5 * kMs;  // an atomic for every further list
+  EXPECT_NEAR(simulate(batch, plan, machine, toy::kernel(1)).seconds, 2.5 * kMs, kTolerance);
+}
+
+TEST(Simulate, HiddenLatencyIsNotPaidTwice) {
+  Machine machine = toy::machine(10);
+  Kernel kernel = toy::kernel(1);
+  kernel.exposed_latencies = 1;
+  // Bound by latency: the stream itself is latency after latency.
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 1 * kMs, kTolerance);
+  // Bound by memory at a tenth of that rate: nine tenths of the first latency show.
+  machine.dram_bytes_per_second = 1e9;
+  EXPECT_NEAR(toy::seconds(std::vector<std::int32_t>(10, 1000), machine, kernel), 10 * kMs + 0.9e-6, kTolerance / 10);
+  // Less than a window: one latency, not a part of it, and 10 ns for 1 kB at 100 GB/s.
+  kernel.bytes_in_flight = 1000'000;
+  EXPECT_NEAR(toy::seconds({1}, toy::machine(10), kernel), 1.01e-6, 2e-9);
+}
+
+TEST(Simulate, SharedReadersOfOneKvHeadLoadDramOnce) {
+  workloads::Workload batch = toy::workload({1000});
+  batch.geometry.kind = workloads::AttentionKind::mqa;
+  batch.geometry.query_heads = 4;
+  schedules::Plan plan;
+  plan.schedule = "toy";
+  plan.tile_q = plan.tile_kv = 1;
+  for (std::int32_t head = 0; head < 4; ++head) {
+    plan.outputs.push_back({0, head, 1, 0, 1});
+    plan.items.push_back({head, 0, 1000, -1});
+    plan.cta_begin.push_back(head + 1);
+  }
+  Machine machine = toy::machine(4);
+  machine.l2_latency_seconds = machine.dram_latency_seconds;
+  machine.dram_bytes_per_second = machine.dram_asymptote = 1e9;
+  EXPECT_NEAR(simulate(batch, plan, machine, toy::kernel(1)).seconds, 1 * kMs, 1e-6);
+  // On one SM they follow each other, and L2 keeps nothing.
+  Machine one = machine;
+  one.sms = 1;
+  one.sms_per_gpc = {1};
+  EXPECT_NEAR(simulate(batch, plan, one, toy::kernel(1)).seconds, 4 * kMs, kTolerance);
+}
+
+TEST(Simulate, WarmDataComeFromL2) {
+  Machine machine = toy::machine(1);
+  machine.l2_bytes = 2'000'000;
+  machine.l2_latency_seconds = 0.25e-6;
+  const workloads::Workload batch = toy::workload({1000});
+  SimulateOptions options;
+  options.l2 = L2State::warm;
+  EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, toy::kernel(1), options).seconds, 0.25 * kMs,
+              kTolerance);
+}
+
+TEST(Simulate, RefusesWhatDoesNotFit) {
+  const workloads::Workload batch = toy::workload({1000});
+  Kernel kernel = toy::kernel(1);
+  SimulateOptions options;
+  options.ctas_per_sm = 2;
+  EXPECT_THROW(simulate(batch, toy::one_cta_each(batch), toy::machine(1), kernel, options), workloads::InputError);
+  kernel.shared_bytes = 1 << 20;
+  EXPECT_THROW(simulate(batch, toy::one_cta_each(batch), toy::machine(1), kernel), workloads::InputError);
+  EXPECT_THROW(grid_of(toy::machine(1), kernel), workloads::InputError);
+}
+
+TEST(Simulate, AnEmptyPlanTakesItsLaunch) {
+  Machine machine = toy::machine(3);
+  machine.launch_seconds = 1 * kMs;
+  const schedules::Timeline timeline = simulate(toy::workload({}), schedules::Plan{}, machine, toy::kernel(1));
+  EXPECT_NEAR(timeline.seconds, 1 * kMs, kTolerance);
+  EXPECT_EQ(timeline.breakdown.total(), timeline.seconds);
+}
+
+}  // namespace
+}  // namespace splitwave::simulator
