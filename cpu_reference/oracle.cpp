@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <span>
 
 #include "cpu_reference/compensated.h"
+#include "cpu_reference/parallel.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -282,16 +284,17 @@ Result<double> attend(const workloads::Workload& workload, const workloads::Tens
   result.lse.resize(rows);
   const std::vector<Task> tasks = all_tasks(workload);
   const std::int64_t count = static_cast<std::int64_t>(tasks.size());
-  const int threads =
-      static_cast<int>(std::clamp<std::int64_t>(omp_get_max_threads(), 1, std::max<std::int64_t>(count, 1)));
+  const int threads = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(count, 1), omp_get_max_threads()));
   std::vector<Scratch> scratch(threads, Scratch(workload));
+  std::atomic<std::int64_t> next = 0;
   // Each row is computed by one thread in a fixed order, so that the number of threads does not change a bit of it.
-#pragma omp parallel for schedule(dynamic) num_threads(threads)
-  for (std::int64_t i = 0; i < count; ++i) {
-    const Task& task = tasks[i];
-    Scratch& own = scratch[omp_get_thread_num()];
-    run_task({workload, tensors, task, std::span(own.rows).first(task.row_end - task.row_begin), own.block}, result);
-  }
+  parallel(threads, [&](int thread, int) {
+    Scratch& own = scratch[thread];
+    for (std::int64_t i = next++; i < count; i = next++) {
+      const std::span<Row> rows = std::span(own.rows).first(tasks[i].row_end - tasks[i].row_begin);
+      run_task({workload, tensors, tasks[i], rows, own.block}, result);
+    }
+  });
   return result;
 }
 
