@@ -62,7 +62,8 @@ struct OutputGrid {
     return first_row_tile[static_cast<std::size_t>(request)] * heads + head * row_tiles(request) + row_tile;
   }
   const workloads::KvRange& kv(std::int32_t request, std::int32_t row_tile) const {
-    return range[static_cast<std::size_t>(first_row_tile[static_cast<std::size_t>(request)] + row_tile)];
+    const std::int32_t first = first_row_tile[static_cast<std::size_t>(request)];
+    return range[static_cast<std::size_t>(first) + static_cast<std::size_t>(row_tile)];
   }
 };
 

@@ -6,11 +6,13 @@
 //  1. outputs partition the batch's output rows: every (request, query head, query) belongs to exactly one.
 //  2. cta_begin starts at 0, never decreases and ends at items.size().
 //  3. the items of an output partition its KV range; all inner cuts are multiples of tile_kv.
-//  4. an output whose KV range is empty has exactly one item unless empty items are padding (see Item).
+//  4. every output has an item; an empty item is the only one of its output, or padding (see Item): only in a grid or
+//     queue whose merge is a kernel.
 //  5. slot < 0 exactly if the output has one item; the slots of a split output are consecutive and ascend with
 //     kv_begin, and slots over all outputs are dense from 0.
 //  6. there is one merge per split output, over all of its slots, in ascending order of slots.
-//  7. a queue has workers, and other dispatches have none; a merge by a waiting CTA has its host first.
+//  7. a queue has workers, and other dispatches have none; without a merge kind there are no merges. CTAs that wait
+//     (host_cta) are all resident (fixed), and none has another's partial result to write after it waits.
 #pragma once
 
 #include <cstdint>

@@ -52,7 +52,7 @@ std::int32_t flashinfer_cta_tile_kv(std::int32_t cta_tile_q, std::int32_t head_d
   const std::int32_t warps_q = cta_tile_q == 32 || cta_tile_q <= 16 ? 1 : 4;
   const std::int32_t warps_kv = 4 / warps_q;
   const std::int64_t mma_q = cta_tile_q == 32 || cta_tile_q > 64 ? 2 : 1;
-  const std::int64_t fixed = cta_tile_q * head_dim_qk * bytes;
+  const std::int64_t fixed = bytes * cta_tile_q * head_dim_qk;
   const std::int64_t per_mma_kv = (std::int64_t{head_dim_qk} + head_dim_vo) * 16 * warps_kv * bytes;
   const std::int64_t ctas_per_sm = smem_per_sm >= 2 * (fixed + per_mma_kv) ? 2 : 1;
   const std::int64_t fits = (std::min(smem_per_sm / ctas_per_sm, smem_per_block) - fixed) / per_mma_kv;

@@ -92,18 +92,14 @@ TEST(Fa3, LongestRequestsComeFirst) {
 }
 
 TEST(Fa3, LateSplitsMayBeEmpty) {
-  // 10 blocks and 4 splits of ceil(10 / 4) = 3: 3, 3, 3, 1; 9 blocks in 4: 3, 3, 3, 0.
+  // 9 blocks and a bound of 7: one block per SM would be 9 splits, 7 splits of two blocks leave the last two empty.
   const workloads::Workload w = decode("w", geometry(1, 1, 128), {9 * 176});
-  const Plan plan = make_plan("fa3", w, {4, 1, 0, 0});
-  EXPECT_EQ(splits_per_request(w, plan).front(), 3) << "ceil(1.1 * 9 / 4) = 3 blocks per SM";
-  const workloads::Workload two = decode("w", geometry(1, 1, 128), {9 * 176, 2 * 176});
-  Fa3Call call = fa3_call(two, {8, 1, 0, 0}, true);
-  const Plan uneven = fa3_queue(two, {8, 1, 0, 0}, call, 8);  // ceil(1.1 * 11 / 8) = 2 blocks per SM: 5 splits, 1 split
-  EXPECT_EQ(splits_per_request(two, uneven), (std::vector<std::int32_t>{5, 1}));
-  EXPECT_EQ(metrics(uneven, {8, 1, 0, 0}).empty_items, 0);
-  const workloads::Workload six = decode("w", geometry(1, 1, 128), {6 * 176});
-  const Plan padded = fa3_queue(six, {6, 1, 0, 0}, fa3_call(six, {6, 1, 0, 0}, true), 4);
-  EXPECT_EQ(splits_per_request(six, padded).front(), 3);
+  constexpr Grid grid{16, 1, 0, 0};
+  const Plan plan = fa3_queue(w, grid, fa3_call(w, grid, true), 7);
+  std::vector<std::int32_t> blocks;
+  for (const Item& item : plan.items) blocks.push_back(item.tokens() / 176);
+  EXPECT_EQ(blocks, (std::vector<std::int32_t>{2, 2, 2, 2, 1, 0, 0}));
+  EXPECT_EQ(metrics(plan, grid).empty_items, 2);
 }
 
 TEST(Fa3, MoreThan992RowsAreSortedInSections) {

@@ -80,6 +80,12 @@ TEST(SequenceAware, BatchDoesNotCountAsTilesInTheVarlenPath) {
   EXPECT_EQ(make_plan("seq-aware", w, kHopper).num_splits, 1);
 }
 
+TEST(SequenceAware, ThreeSplitsOfFourBlocksAreTwoTwoAndNone) {
+  const workloads::Workload w = decode("w", geometry(64, 1, 128), {512});
+  const Plan plan = make_plan("seq-aware", w, {132, 1, 0, 128});
+  EXPECT_EQ(plan.items, (std::vector<Item>{{0, 0, 256, 0}, {0, 256, 512, 1}, {0, 512, 512, 2}}));
+}
+
 TEST(SequenceAware, EvolvedGivesTwelveOrSixteenToOneShortPrompt) {
   const auto splits = [](std::int32_t kv_heads, const std::vector<std::int32_t>& lens) {
     const workloads::Workload w = decode("w", geometry(64, kv_heads, 128), lens);
