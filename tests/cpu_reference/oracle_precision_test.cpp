@@ -138,7 +138,7 @@ RC_GTEST_PROP(OracleAgainst200Bits, AnyWorkload, ()) {
 }
 
 TEST(OracleAgainst200Bits, AContextOfManyBlocks) {
-  Workload workload = testing::plain_workload(Dtype::f16, 2, 1, 16, 1, 3001);
+  Workload workload = testing::plain_workload(Dtype::f16, 2, 1, 16, 1, 801);
   workload.geometry.softmax_scale.reset();
   EXPECT_LE(worst_error(workload, testing::tensors_with(workload, testing::normal_values(7))), kAccuracy);
 }
