@@ -235,6 +235,7 @@ Workload parse_spec(std::string_view spec) {
     parts.erase(parts.begin());
   }
   std::vector<Option> options;
+  options.reserve(parts.size());
   for (const std::string_view part : parts) options.push_back(Option(part, where));
   read_options(options, has_model, where, workload);
   for (const std::string_view segment : split(spec.substr(colon + 1), '_')) {
