@@ -291,8 +291,8 @@ Result<double> attend(const workloads::Workload& workload, const workloads::Tens
   parallel(threads, [&](int thread, int) {
     Scratch& own = scratch[thread];
     for (std::int64_t i = next++; i < count; i = next++) {
-      const std::span<Row> rows = std::span(own.rows).first(tasks[i].row_end - tasks[i].row_begin);
-      run_task({workload, tensors, tasks[i], rows, own.block}, result);
+      const std::span<Row> task_rows = std::span(own.rows).first(tasks[i].row_end - tasks[i].row_begin);
+      run_task({workload, tensors, tasks[i], task_rows, own.block}, result);
     }
   });
   return result;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The attention algorithms of the papers, each as its pseudocode has it and nothing else, in double: to be read, and
-// to be tested against the oracle. None of them is fast. Sources: FlashAttention (arXiv 2205.14135), FlashAttention-2
-// (arXiv 2307.08691), Flash-Decoding (PyTorch blog, October 2023), LeanAttention (arXiv 2405.10480), FlashMLA-ETAP
-// (arXiv 2506.01969), online softmax (arXiv 1805.02867).
+// to be tested against the oracle. None of them is fast. Sizes and counts of blocks, tiles, splits and CTAs are at
+// least 1. Sources: FlashAttention (arXiv 2205.14135), FlashAttention-2 (arXiv 2307.08691), Flash-Decoding (PyTorch
+// blog, October 2023), LeanAttention (arXiv 2405.10480), FlashMLA-ETAP (arXiv 2506.01969), online softmax (arXiv
+// 1805.02867).
 #pragma once
 
 #include <cstdint>
