@@ -25,7 +25,7 @@ namespace {
 
 using namespace splitwave;
 
-/// Which schedule and profile stand for a measured kernel.
+/// Which schedule stands for a measured kernel; none: it has a profile of its own name and a plan made here.
 struct Peer {
   std::string_view kernel;
   std::string_view schedule;
@@ -35,6 +35,7 @@ constexpr Peer kPeers[] = {{"fa2-flashdecoding", "fixed-split:fa2"},
                            {"fa3", "fa3"},
                            {"fa3-seqaware", "seq-aware"},
                            {"flashinfer-tc-nopdl", "flashinfer"},
+                           {"flashinfer-decode", ""},
                            {"flashinfer-persistent", "flashinfer-holistic"},
                            {"ort-lean", "lean:ort"},
                            {"flashmla", "flashmla"}};
@@ -83,15 +84,49 @@ workloads::Workload shape_workload(const std::vector<std::string>& fields) {
   return workload;
 }
 
-Row predict(const workloads::Workload& workload, const std::string& schedule, const simulator::Machine& machine) {
-  const simulator::Kernel first = simulator::native_kernel(schedule, workload, machine);
-  const schedules::Plan plan = schedules::make_plan(schedule, workload, simulator::grid_of(machine, first));
+/// The number behind "KEY=" in a note of the measurements.
+std::int32_t noted(const std::string& note, const std::string& key) {
+  const std::size_t at = note.find(key + "=");
+  if (at == std::string::npos) throw workloads::InputError("times: no " + key + " in the note " + note);
+  return std::stoi(note.substr(at + key.size() + 1));
+}
+
+/// FlashInfer's CUDA-core decode, for which no schedule stands: chunks of the noted length, KV head by KV head, each
+/// head's CTAs padded to the noted number with ones that have nothing to do (attention/scheduler.cuh:442-443).
+schedules::Plan cuda_core_plan(const workloads::Workload& workload, const std::string& note,
+                               const schedules::Grid& grid) {
+  const schedules::Plan chunks =
+      schedules::make_plan("fixed-size:" + std::to_string(noted(note, "chunk")), workload, grid);
+  schedules::Plan plan = chunks;
+  plan.items.clear();
+  plan.cta_begin = {0};
+  const std::int32_t padded = noted(note, "padded_batch");
+  for (std::int32_t head = 0; head < workload.geometry.kv_heads; ++head) {
+    std::int32_t ctas = 0;
+    for (const schedules::Item& item : chunks.items) {
+      if (schedules::kv_head(workload, chunks.outputs[static_cast<std::size_t>(item.output)]) != head) continue;
+      plan.items.push_back(item);
+      plan.cta_begin.push_back(static_cast<std::int32_t>(plan.items.size()));
+      ++ctas;
+    }
+    for (; ctas < padded; ++ctas) plan.cta_begin.push_back(static_cast<std::int32_t>(plan.items.size()));
+  }
+  return plan;
+}
+
+Row predict(const workloads::Workload& workload, const Peer& peer, const std::string& note,
+            const simulator::Machine& machine) {
+  simulator::Kernel kernel = peer.schedule.empty() ? simulator::load_kernel(peer.kernel, workload, machine)
+                                                   : simulator::native_kernel(peer.schedule, workload, machine);
+  const schedules::Grid grid = simulator::grid_of(machine, kernel);
+  const schedules::Plan plan = peer.schedule.empty() ? cuda_core_plan(workload, note, grid)
+                                                     : schedules::make_plan(peer.schedule, workload, grid);
+  if (!peer.schedule.empty()) kernel = simulator::native_kernel(plan, workload, machine);
   simulator::SimulateOptions options;
   const double bytes = static_cast<double>(workloads::kv_bytes(workload));
   // Read cyclically, 64 copies stay in L2 as long as they take little more than half of it.
   if (64 * bytes <= 0.6 * static_cast<double>(machine.l2_bytes)) options.l2 = simulator::L2State::warm;
-  const schedules::Timeline timeline =
-      simulate(workload, plan, machine, simulator::native_kernel(plan, workload, machine), options);
+  const schedules::Timeline timeline = simulate(workload, plan, machine, kernel, options);
   Row row;
   row.shape = workload.name;
   row.predicted = timeline.seconds * 1e6;
@@ -155,7 +190,7 @@ int run(const Arguments& arguments) {
       if (fields.size() < 4 || fields[0] != peer.kernel || fields[2] != "ok") continue;
       const auto& skipped = arguments.calibration;
       if (std::find(skipped.begin(), skipped.end(), fields[1]) != skipped.end()) continue;
-      rows.push_back(predict(shapes.at(fields[1]), std::string(peer.schedule), machine));
+      rows.push_back(predict(shapes.at(fields[1]), peer, fields.back(), machine));
       rows.back().measured = std::stod(fields[3]);
     }
     if (rows.empty()) continue;

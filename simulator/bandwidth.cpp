@@ -46,24 +46,34 @@ MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram
 }
 
 double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes) {
-  double free = 0;
-  for (const StreamClass& one : classes) free += one.ctas;
-  if (free <= 0) return 0;
-  const double all = free;
-  double capped = 0;
-  double level = 0;
-  for (std::size_t i = 0; i <= classes.size(); ++i) {
-    // The classes before i run at their caps, the others at the level; right as soon as the level is below cap i.
-    if (free < 0.5) {
-      for (StreamClass& one : classes) one.rate = one.cap;
-      return common_level(law, all, 0, all);
-    }
-    level = common_level(law, free, capped, all);
-    if (i == classes.size() || level <= classes[i].cap) break;
-    capped += classes[i].ctas * classes[i].cap;
-    free -= classes[i].ctas;
+  double all = 0;
+  for (StreamClass& one : classes) {
+    all += one.ctas;
+    one.rate = 0;  // not yet known to run at its cap
   }
-  for (StreamClass& one : classes) one.rate = std::min(one.cap, level);
+  if (all <= 0) return 0;
+  double free = all;
+  double capped = 0;
+  double level = common_level(law, free, capped, all);
+  // What capped CTAs leave raises the level of the others, so that a class once capped stays so.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (StreamClass& one : classes) {
+      if (one.rate > 0 || one.cap >= level || one.ctas <= 0) continue;
+      one.rate = one.cap;
+      capped += one.ctas * one.cap;
+      free -= one.ctas;
+      changed = true;
+    }
+    if (changed && free > 0.5) level = common_level(law, free, capped, all);
+    if (free <= 0.5) {
+      level = common_level(law, all, 0, all);
+      break;
+    }
+  }
+  for (StreamClass& one : classes) {
+    if (one.rate <= 0) one.rate = std::min(one.cap, level);
+  }
   return level;
 }
 

@@ -31,7 +31,7 @@ struct MemoryLaw {
 /// The law for CTAs with `bytes_in_flight` each, a share of whose bytes comes from DRAM.
 MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share);
 
-/// Fills in the rates of `classes`, which must ascend in cap: each CTA gets the least of its cap and a common level x,
+/// Fills in the rates of `classes`: each CTA gets the least of its cap and a common level x,
 /// where x is bytes in flight over the loaded latency, or the max-min fair share once DRAM or L2 is full. Returns x;
 /// where all run at their caps, what it would be without.
 double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes);

@@ -19,20 +19,27 @@ constexpr double kSameTime = 1e-12;
 
 }  // namespace
 
-double Engine::fill_seconds(double bytes, std::size_t cost) const {
+/// Latency before a stream of `bytes` that nothing hides, and whether arithmetic will limit it.
+Engine::Fill Engine::fill(double bytes, std::size_t cost) const {
   const MemoryLaw& law = work_->law;
-  if (law.bytes_in_flight <= 0 || law.latency_seconds <= 0) return 0;
+  if (law.bytes_in_flight <= 0 || law.latency_seconds <= 0) return {};
+  const double ctas = std::max(1.0, busy_ctas_);
+  const double on_sm = std::min<double>(options_.ctas_per_sm, std::ceil(ctas / machine_->sms));
+  double share = std::min(machine_->sm_bytes_per_second / on_sm, law.l2_bytes_per_second / ctas);
+  if (law.dram_share > 0) share = std::min(share, law.plateau / (law.dram_share * ctas));
   const double lone = law.bytes_in_flight / law.latency_seconds;
-  const double full = static_cast<double>(options_.ctas_per_sm);
-  double rate = std::min(lone, law.l2_bytes_per_second / std::max(1.0, busy_ctas_));
-  if (law.dram_share > 0) rate = std::min(rate, law.plateau / (law.dram_share * std::max(1.0, busy_ctas_)));
-  const double on_sm = std::min(full, std::ceil(busy_ctas_ / machine_->sms));
-  const double arithmetic = work_->seconds_per_byte[cost];
-  if (arithmetic > 0) rate = std::min(rate, 1 / (arithmetic * std::max(1.0, on_sm)));
+  const TokenSeconds& arithmetic = work_->seconds_per_byte[cost];
+  const double per_byte = std::max(arithmetic.lone, arithmetic.busy * on_sm);
+  const double rate = std::min({lone, share, per_byte > 0 ? 1 / per_byte : share});
   // What keeps up with its requests hides the latency in them; what waits for its share or for arithmetic does not.
   const double exposed = kernel_->exposed_latencies * law.latency_seconds * (1 - rate / lone);
   const double last_window = law.latency_seconds * (1 - bytes / law.bytes_in_flight);
-  return std::max({0.0, exposed, last_window});
+  Fill fill;
+  fill.seconds = std::max({0.0, exposed, last_window});
+  fill.arithmetic_bound = per_byte > 0 && 1 / per_byte < std::min(lone, share);
+  // Arithmetic starts when the first tile is there: all CTAs ask for theirs at once.
+  if (fill.arithmetic_bound) fill.seconds += std::min(bytes, kernel_->tile_tokens * work_->bytes_per_token) / share;
+  return fill;
 }
 
 void Engine::enter_timed(std::int32_t index, double until) {
@@ -53,7 +60,9 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       result_->spans.push_back({slot.list, group.sm, index - group.first_slot, slot.item, time, 0});
     }
     if (bytes > 0) {
-      if (!prefetched) lead += fill_seconds(bytes, cost_of(item));
+      const Fill latency = fill(bytes, cost_of(item));
+      slot.arithmetic_bound = latency.arithmetic_bound;
+      if (!prefetched) lead += latency.seconds;
       result_->slot_seconds.ramp += w * lead;
       return enter_timed(index, time + lead);
     }
@@ -81,6 +90,15 @@ void Engine::start_list(std::int32_t index, std::int32_t list, double time, doub
   begin_item(slot, index, time, lead, prefetched);
 }
 
+/// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, of the
+/// part of the tile that holds no tokens.
+double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) const {
+  const double per_token = work_->seconds_per_byte[cost_of(item)].lone * work_->bytes_per_token;
+  const double tile = kernel_->tile_tokens;
+  if (!slot.arithmetic_bound) return kernel_->drain_tiles * tile * per_token;
+  return (std::ceil(item.tokens() / tile) * tile - item.tokens()) * per_token;
+}
+
 /// The last byte of an item is there: its last arithmetic and its epilogue follow, then the next item or the end.
 void Engine::end_stream(std::int32_t index) {
   Slot& slot = at(index);
@@ -92,9 +110,7 @@ void Engine::end_stream(std::int32_t index) {
   ++slot.stamp;
   const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
   const bool more = slot.item + 1 < slot.item_end;
-  const double tile_bytes = std::min(item.tokens() * work_->bytes_per_token,
-                                     kernel_->drain_tiles * kernel_->tile_tokens * work_->bytes_per_token);
-  const double drain = tile_bytes * work_->seconds_per_byte[cost_of(item)] * kernel_->lone_slowdown;
+  const double drain = drain_seconds(slot, item);
   const double end = now_ + drain + kernel_->epilogue_seconds;
   if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = end;
   if (options_.spans) {
@@ -147,8 +163,7 @@ void Engine::regroup_streams() {
       Slot& slot = at(index);
       if (slot.state != SlotState::joining && slot.state != SlotState::streaming) continue;
       const std::size_t cost = cost_of(plan_->items[static_cast<std::size_t>(slot.item)]);
-      const std::int32_t target = class_of_[cost * static_cast<std::size_t>(options_.ctas_per_sm) +
-                                            static_cast<std::size_t>(group.streaming - 1)];
+      const std::int32_t target = static_cast<std::int32_t>(cost) * options_.ctas_per_sm + group.streaming - 1;
       if (slot.stream_class == target) continue;
       double left = slot.key;
       if (slot.state == SlotState::streaming) {

@@ -15,8 +15,10 @@ namespace splitwave::simulator {
 
 struct EngineOptions {
   std::int32_t ctas_per_sm = 1;
-  std::int32_t workers = 0;  ///< persistent CTAs that take the lists from a queue; 0: lists are CTAs
-  bool item_ends = false;    ///< fill in EngineResult::item_end
+  std::int32_t workers = 0;            ///< persistent CTAs that take the lists one after the other; 0: lists are CTAs
+  double worker_prologue_seconds = 0;  ///< of a persistent CTA, besides the kernel's
+  double next_list_seconds = 0;        ///< for a persistent CTA to learn of its next list
+  bool item_ends = false;              ///< fill in EngineResult::item_end
   bool spans = false;
 };
 

@@ -12,28 +12,14 @@ namespace splitwave::simulator {
 void Engine::prepare_classes() {
   const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
   const std::size_t count = per_sm * work_->seconds_per_byte.size();
-  struct Cap {
-    double cap = 0;
-    std::int32_t id = 0;
-  };
-  static thread_local std::vector<Cap> caps;
-  caps.clear();
-  for (std::size_t id = 0; id < count; ++id) {
-    const double cost = work_->seconds_per_byte[id / per_sm];
-    const double sharers = static_cast<double>(id % per_sm) + 1;
-    double cap = machine_->sm_bytes_per_second / sharers;
-    if (cost > 0) cap = std::min(cap, 1 / (cost * std::max(sharers, kernel_->lone_slowdown)));
-    caps.push_back({cap, static_cast<std::int32_t>(id)});
-  }
-  std::sort(caps.begin(), caps.end(),
-            [](const Cap& a, const Cap& b) { return a.cap < b.cap || (a.cap == b.cap && a.id < b.id); });
   classes_.assign(count, {});
-  class_of_.assign(count, 0);
   sharers_.assign(count, 0);
   for (std::size_t i = 0; i < count; ++i) {
-    classes_[i].cap = caps[i].cap;
-    class_of_[static_cast<std::size_t>(caps[i].id)] = static_cast<std::int32_t>(i);
-    sharers_[i] = caps[i].id % options_.ctas_per_sm + 1;
+    const TokenSeconds& cost = work_->seconds_per_byte[i / per_sm];
+    sharers_[i] = static_cast<std::int32_t>(i % per_sm) + 1;
+    const double per_byte = std::max(cost.lone, sharers_[i] > 1 ? cost.busy * sharers_[i] : 0);
+    classes_[i].cap = machine_->sm_bytes_per_second / sharers_[i];
+    if (per_byte > 0) classes_[i].cap = std::min(classes_[i].cap, 1 / per_byte);
   }
   counter_.assign(count, 0);
   stream_share_.assign(count, 1);
@@ -90,10 +76,11 @@ void Engine::start_first_wave() {
       slots_.back().list = lists_of_sm_[cell + static_cast<std::size_t>(k)];
     }
   }
+  const double lead = kernel_->prologue_seconds + work_->cold_seconds + options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
     if (list >= 0) {
-      start_list(static_cast<std::int32_t>(slot), list, now_, kernel_->prologue_seconds + work_->cold_seconds, false);
+      start_list(static_cast<std::int32_t>(slot), list, now_, lead, false);
     }
   }
 }
@@ -179,11 +166,11 @@ void Engine::dispatch_freed() {
   for (const FreeSlot& free : freed_) free_slots += weight(at(free.slot));
   order_freed();
   const double starting = std::min<double>(waiting, free_slots);
-  const bool queue = options_.workers > 0;
+  const bool persistent = options_.workers > 0;
   double start = now_;
   double lead = kernel_->prologue_seconds;
-  if (queue) {
-    lead = kernel_->item_seconds + (kernel_->prefetches_items ? 0 : machine_->flag_seconds);
+  if (persistent) {
+    lead = kernel_->item_seconds + options_.next_list_seconds;
   } else {
     start = std::max(now_, dispatcher_free_) + starting * machine_->launch_seconds_per_cta;
     dispatcher_free_ = start;
@@ -200,7 +187,7 @@ void Engine::dispatch_freed() {
       ++i;
     }
     next_list_ += run;
-    start_list(slot, list, start, lead, queue && kernel_->prefetches_items);
+    start_list(slot, list, start, lead, persistent && kernel_->prefetches_items);
   }
   freed_.clear();
 }

@@ -29,6 +29,7 @@ struct Slot {
   std::int32_t stream_class = -1;
   std::uint32_t stamp = 0;  ///< queue entries with another stamp are stale
   SlotState state = SlotState::idle;
+  bool arithmetic_bound = false;  ///< the current item
 };
 
 struct Group {
@@ -74,7 +75,12 @@ class Engine {
   double next_event();
   void advance(double time);
   void process_events();
-  double fill_seconds(double bytes, std::size_t cost) const;
+  struct Fill {
+    double seconds = 0;
+    bool arithmetic_bound = false;
+  };
+  Fill fill(double bytes, std::size_t cost) const;
+  double drain_seconds(const Slot& slot, const schedules::Item& item) const;
   std::size_t cost_of(const schedules::Item& item) const {
     return work_->cost_of_output.empty() ? 0 : work_->cost_of_output[static_cast<std::size_t>(item.output)];
   }
@@ -99,9 +105,8 @@ class Engine {
   std::vector<std::int32_t> dirty_;
   std::vector<FreeSlot> freed_;
   EventQueue timed_;
-  std::vector<StreamClass> classes_;    ///< ascending in cap
-  std::vector<std::int32_t> class_of_;  ///< [cost][streaming CTAs - 1] to index in classes_
-  std::vector<std::int32_t> sharers_;   ///< of a class: streaming CTAs on the SM
+  std::vector<StreamClass> classes_;   ///< [cost][streaming CTAs on the SM - 1]
+  std::vector<std::int32_t> sharers_;  ///< of a class: streaming CTAs on the SM
   std::vector<double> counter_;
   std::vector<double> stream_share_;  ///< part of a class's streaming time that memory is answerable for
   std::vector<EventQueue> streams_;

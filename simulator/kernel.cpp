@@ -117,19 +117,30 @@ Kernel native_kernel(const schedules::Plan& plan, const workloads::Workload& wor
   return native_kernel(standard ? std::string_view("fa2") : std::string_view(plan.schedule), workload, machine);
 }
 
-double seconds_per_token(const Machine& machine, const Kernel& kernel, const workloads::Geometry& geometry,
-                         std::int32_t rows) {
-  const double sms = machine.sms;
+TokenSeconds seconds_per_token(const Machine& machine, const Kernel& kernel, const workloads::Geometry& geometry,
+                               std::int32_t rows) {
+  // Scale and subtract, maximum, sum, two conversions to half the width, per score.
+  constexpr double softmax_fp32 = 5;
+  if (machine.clock_hz <= 0) return {};
+  const double per_sm_clock = machine.clock_hz * machine.sms;
+  const double elements = geometry.head_dim + geometry.value_dim;
+  // Figures of CUDA-core kernels are for 128 lanes and rows of 128 elements.
+  const double lanes = machine.fp32_lanes > 0 ? machine.fp32_lanes : 128;
+  const double cuda_core = (kernel.clocks_per_token + kernel.clocks_per_row_token * rows) * 128 / lanes *
+                           (geometry.head_dim / 128.0) / machine.clock_hz;
+  if (kernel.instruction == MmaInstruction::cuda_core) return {cuda_core, cuda_core};
   const double padded = static_cast<double>((rows + kernel.mma_rows - 1) / kernel.mma_rows) * kernel.mma_rows;
-  const double clocks = kernel.clocks_per_token + kernel.clocks_per_row_token * rows;
-  // CUDA-core figures are for 128 lanes and 128 elements per row.
-  const double lanes = machine.fp32_lanes > 0 ? 128 / machine.fp32_lanes : 1;
-  double seconds = machine.clock_hz > 0 ? clocks / machine.clock_hz * lanes * (geometry.head_dim / 128.0) : 0;
-  if (kernel.instruction != MmaInstruction::cuda_core) {
-    const double rate = kernel.instruction == MmaInstruction::wgmma ? machine.mma_flops : machine.mma_sync_flops;
-    seconds += 2 * padded * (geometry.head_dim + geometry.value_dim) / (rate / sms * kernel.mma_efficiency);
-  }
-  return seconds;
+  const double rate = kernel.instruction == MmaInstruction::wgmma ? machine.mma_flops : machine.mma_sync_flops;
+  const double mma = 2 * padded * elements / (rate / machine.sms * kernel.mma_efficiency);
+  const double softmax =
+      padded * (per_sm_clock / machine.exp_per_second + softmax_fp32 / lanes) / machine.clock_hz + cuda_core;
+  const double shared = machine.shared_bytes_per_clock > 0
+                            ? kernel.shared_reads * static_cast<double>(workloads::kv_bytes_per_token(geometry)) /
+                                  machine.shared_bytes_per_clock / machine.clock_hz
+                            : 0;
+  const double longest = std::max({mma, softmax, shared});
+  const double others = mma + softmax + shared - longest;
+  return {longest + kernel.unhidden_busy * others, longest + kernel.unhidden_lone * others};
 }
 
 }  // namespace splitwave::simulator

@@ -25,22 +25,31 @@ struct Kernel {
   std::int64_t bytes_in_flight = 0;  ///< per CTA, while it streams
   MmaInstruction instruction = MmaInstruction::mma_sync;
   std::int32_t mma_rows = 16;       ///< query rows are padded to a multiple of this (1: no padding)
-  double mma_efficiency = 1;        ///< share of the instruction's rate that the kernel sustains, softmax included
-  double clocks_per_token = 0;      ///< CUDA-core work of an SM per KV token, besides the tensor cores
+  double mma_efficiency = 1;        ///< share of the instruction's rate that its issue order allows
+  double shared_reads = 0;          ///< times that each byte of K and V is read from shared memory
+  double clocks_per_token = 0;      ///< CUDA-core work of an SM per KV token of head dim 128, besides softmax
   double clocks_per_row_token = 0;  ///< the same per query row and KV token
-  double lone_slowdown = 1;         ///< tile time of a CTA alone on its SM over its SM's tile time with many
-  double prologue_seconds = 0;      ///< of a CTA, before its first request to memory
-  double epilogue_seconds = 0;      ///< of an item, from its last tile to its visible result
-  double item_seconds = 0;          ///< extra per further item of a CTA
-  bool prefetches_items = false;    ///< loads of the next item start during the present one
+  /// Share of the time of the less busy units (tensor cores, softmax, shared memory) that the busiest does not hide:
+  /// with several CTAs on an SM, and with one.
+  double unhidden_busy = 0;
+  double unhidden_lone = 0;
+  double prologue_seconds = 0;        ///< of a CTA, before its first request to memory
+  double cold_loads = 1;              ///< dependent loads of the prologue, K included, that touch cold pages
+  bool persistent = false;            ///< where nothing is split, resident CTAs take the lists one after the other
+  double queue_prologue_seconds = 0;  ///< more of it where lists come from a queue
+  double queue_reset_seconds = 0;     ///< launch that resets the queue's counter where no merge kernel does
+  double epilogue_seconds = 0;        ///< of an item, from its last tile to its visible result
+  double item_seconds = 0;            ///< extra per further item of a CTA
+  bool prefetches_items = false;      ///< loads of the next item start during the present one
   double exposed_latencies = 1;     ///< memory latencies at the start of a stream that nothing hides (lockstep phases)
   double drain_tiles = 0;           ///< KV tiles whose arithmetic follows the last byte's arrival
   std::int32_t tile_tokens = 128;   ///< KV tokens per tile of the kernel
   double merge_launch_seconds = 0;  ///< fixed cost of a separate merge kernel
+  bool always_merges = false;       ///< the merge kernel is launched even if nothing is split
   double merge_seconds = 0;         ///< fixed cost of a merge inside the kernel (waiting CTA or last arriver)
-  double merge_seconds_per_split = 0;          ///< serial cost of one more partial in a merge
-  double merge_seconds_per_split_squared = 0;  ///< contention of the partials' writers on one flag
-  double merge_seconds_per_row_split = 0;      ///< work of merging one row of one partial, by one SM
+  double merge_seconds_per_split = 0;      ///< serial cost of one more partial in a merge
+  double merge_contention_seconds = 0;     ///< per row, partial and doubling of the merges that go on at once
+  double merge_seconds_per_row_split = 0;  ///< work of merging one row of one partial, by one SM
   std::string source;
 };
 
@@ -68,8 +77,15 @@ std::vector<std::string> kernel_names();
 /// cpu_reference's run_plan as a kernel. Throws std::logic_error if the machine is no CPU.
 Kernel cpu_kernel(const Machine& machine);
 
-/// Seconds that an SM busy with this kernel takes per KV token for an output tile of `rows` rows.
-double seconds_per_token(const Machine& machine, const Kernel& kernel, const workloads::Geometry& geometry,
-                         std::int32_t rows);
+/// Seconds per KV token of an output tile: of an SM that several CTAs share, and of a CTA alone on its SM.
+struct TokenSeconds {
+  double busy = 0;
+  double lone = 0;
+};
+
+/// Arithmetic of one KV token for an output tile of `rows` rows, at the machine's clock: tensor cores (with the rows
+/// padded), softmax (an exponential and about five fp32 operations per score) and shared memory.
+TokenSeconds seconds_per_token(const Machine& machine, const Kernel& kernel, const workloads::Geometry& geometry,
+                               std::int32_t rows);
 
 }  // namespace splitwave::simulator

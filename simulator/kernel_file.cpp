@@ -43,20 +43,27 @@ void read_constants(Kernel& kernel, Constants& constants) {
   take(kernel.mma_efficiency, constants.optional_number("mma_efficiency", "1", 1, 0.001, 1));
   take(kernel.clocks_per_token, constants.optional_number("clocks_per_token", "clock", 1, 0, 1e6));
   take(kernel.clocks_per_row_token, constants.optional_number("clocks_per_row_token", "clock", 1, 0, 1e6));
-  take(kernel.lone_slowdown, constants.optional_number("lone_slowdown", "1", 1, 1, 100));
+  take(kernel.shared_reads, constants.optional_number("shared_reads", "1", 1, 0, 1000));
+  take(kernel.unhidden_busy, constants.optional_number("unhidden_busy", "1", 1, 0, 10));
+  take(kernel.unhidden_lone, constants.optional_number("unhidden_lone", "1", 1, 0, 10));
   take(kernel.prologue_seconds, constants.optional_number("prologue", "ns", 1e-9, 0, 1e6));
+  take(kernel.cold_loads, constants.optional_number("cold_loads", "1", 1, 0, 100));
+  take(kernel.queue_prologue_seconds, constants.optional_number("queue_prologue", "ns", 1e-9, 0, 1e6));
+  take(kernel.queue_reset_seconds, constants.optional_number("queue_reset", "ns", 1e-9, 0, 1e6));
   take(kernel.epilogue_seconds, constants.optional_number("epilogue", "ns", 1e-9, 0, 1e6));
   take(kernel.item_seconds, constants.optional_number("item", "ns", 1e-9, 0, 1e6));
-  if (const auto found = constants.optional_number("prefetches_items", "1", 1, 0, 1)) {
-    kernel.prefetches_items = *found != 0;
-  }
+  const auto flag = [&](bool& target, std::string_view key) {
+    if (const auto found = constants.optional_number(key, "1", 1, 0, 1)) target = *found != 0;
+  };
+  flag(kernel.prefetches_items, "prefetches_items");
+  flag(kernel.persistent, "persistent");
+  flag(kernel.always_merges, "always_merges");
   take(kernel.exposed_latencies, constants.optional_number("exposed_latencies", "1", 1, 0, 100));
   take(kernel.drain_tiles, constants.optional_number("drain_tiles", "tile", 1, 0, 100));
   take(kernel.merge_launch_seconds, constants.optional_number("merge_launch", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_seconds, constants.optional_number("merge", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_seconds_per_split, constants.optional_number("merge_per_split", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_seconds_per_split_squared,
-       constants.optional_number("merge_per_split_squared", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_contention_seconds, constants.optional_number("merge_contention", "ns", 1e-9, 0, 1e6));
   constants.finish();
 }
 

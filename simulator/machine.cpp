@@ -75,10 +75,12 @@ void read_constants(Machine& machine, Constants& constants) {
   machine.l2_bytes = static_cast<std::int64_t>(constants.number("l2_capacity", "MiB", 1048576, 0.01, 1e6));
   machine.l2_bytes_per_second = constants.number("l2_bandwidth", "GB/s", 1e9, 1, 1e6);
   machine.l2_latency_seconds = constants.number("l2_latency", "ns", 1e-9, 1, 1e6);
-  machine.mma_flops = constants.number("mma_rate", "TFLOP/s", 1e12, 0.001, 1e6);
-  machine.mma_sync_flops = constants.number("mma_sync_rate", "TFLOP/s", 1e12, 0.001, 1e6);
+  const double clocks = machine.clock_hz * machine.sms;
+  machine.mma_flops = constants.number("mma_rate", "FLOP/clock/SM", clocks, 1, 1e6);
+  machine.mma_sync_flops = constants.number("mma_sync_rate", "FLOP/clock/SM", clocks, 1, 1e6);
   machine.fp32_lanes = constants.number("fp32_lanes", "1/clock/SM", 1, 1, 10'000);
-  machine.exp_per_second = constants.number("exp_rate", "1/clock/SM", machine.clock_hz * machine.sms, 0.1, 10'000);
+  machine.exp_per_second = constants.number("exp_rate", "1/clock/SM", clocks, 0.1, 10'000);
+  machine.shared_bytes_per_clock = constants.number("shared_memory_rate", "byte/clock/SM", 1, 1, 10'000);
   machine.threads_per_sm = constants.integer("threads_per_sm", "thread", 32, 1 << 20);
   machine.ctas_per_sm_limit = constants.integer("ctas_per_sm_limit", "CTA", 1, 1024);
   machine.registers_per_sm = constants.integer("registers_per_sm", "register", 1024, 1 << 28);

@@ -37,11 +37,12 @@ struct Machine {
   double sm_bytes_per_second = 0;         ///< most that one SM can take in
   std::int64_t l2_bytes = 0;
   double l2_bytes_per_second = 0;
-  double l2_latency_seconds = 0;  ///< from a CTA's request to its data in L2
-  double mma_flops = 0;           ///< dense fp16 tensor-core rate of the whole machine, FLOP/s
-  double mma_sync_flops = 0;      ///< the part of it that mma.sync instructions reach
-  double exp_per_second = 0;      ///< special-function unit, whole machine
-  double fp32_lanes = 0;          ///< fused multiply-adds per clock and SM
+  double l2_latency_seconds = 0;      ///< from a CTA's request to its data in L2
+  double mma_flops = 0;               ///< dense fp16 tensor-core rate of the whole machine, FLOP/s
+  double mma_sync_flops = 0;          ///< the part of it that mma.sync instructions reach
+  double exp_per_second = 0;          ///< special-function unit, whole machine
+  double fp32_lanes = 0;              ///< fused multiply-adds per clock and SM
+  double shared_bytes_per_clock = 0;  ///< that an SM reads from shared memory
   std::int32_t threads_per_sm = 0;
   std::int32_t ctas_per_sm_limit = 0;
   std::int32_t registers_per_sm = 0;  ///< 32-bit registers

@@ -78,8 +78,10 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   const double read = waits ? splits - 1 : splits;
   one.ready = result.item_end[static_cast<std::size_t>(one.item)];
   one.begin = std::max(one.ready, last + machine.flag_seconds);
+  const double rows = plan.outputs[static_cast<std::size_t>(merge.output)].rows();
+  const double contention = rows * read * std::log2(static_cast<double>(plan.merges.size()));
   one.end = one.begin + kernel.merge_seconds + kernel.merge_seconds_per_split * read +
-            kernel.merge_seconds_per_split_squared * read * read;
+            kernel.merge_contention_seconds * contention;
   return one;
 }
 
@@ -111,8 +113,11 @@ MergeCost merge_cost(const workloads::Workload& workload, const Plan& plan, cons
                      const Kernel& kernel, std::int32_t slots, EngineResult& result, bool spans) {
   MergeCost cost;
   // A merge kernel is launched whenever the rule asks for splits, even if no output has more than one.
-  if (plan.merge == MergeKind::kernel || (machine.cpu && !plan.merges.empty())) {
-    cost.seconds = merge_kernel_seconds(workload, plan, machine, kernel);
+  const bool merge_kernel =
+      plan.merge == MergeKind::kernel || kernel.always_merges || (machine.cpu && !plan.merges.empty());
+  const bool resets = plan.dispatch == schedules::Dispatch::queue && !merge_kernel;
+  if (merge_kernel || (resets && kernel.queue_reset_seconds > 0)) {
+    cost.seconds = merge_kernel ? merge_kernel_seconds(workload, plan, machine, kernel) : kernel.queue_reset_seconds;
     cost.merge_slot_seconds = slots * cost.seconds;
     return cost;
   }

@@ -91,13 +91,16 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   }
   if (heights.empty()) heights.push_back(1);
   for (const std::int32_t rows : heights) {
-    work.seconds_per_byte.push_back(machine.cpu ? machine.cpu->seconds_per_kv_byte
-                                                : seconds_per_token(machine, kernel, workload.geometry, rows) /
-                                                      work.bytes_per_token);
+    if (machine.cpu) {
+      work.seconds_per_byte.push_back({machine.cpu->seconds_per_kv_byte, machine.cpu->seconds_per_kv_byte});
+      continue;
+    }
+    const TokenSeconds token = seconds_per_token(machine, kernel, workload.geometry, rows);
+    work.seconds_per_byte.push_back({token.busy / work.bytes_per_token, token.lone / work.bytes_per_token});
   }
   const double share = dram_share(workload, plan, machine, l2, resident);
   work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), share);
-  if (l2 == L2State::cold) work.cold_seconds = machine.cold_seconds;
+  if (l2 == L2State::cold) work.cold_seconds = machine.cold_seconds * kernel.cold_loads;
   return work;
 }
 

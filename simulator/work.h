@@ -15,8 +15,8 @@ namespace splitwave::simulator {
 
 struct Work {
   double bytes_per_token = 0;  ///< K and V of one token of one KV head
-  /// Seconds per byte of a busy SM, one per different height of output tile; at least one.
-  std::vector<double> seconds_per_byte;
+  /// Arithmetic per byte, one per different height of output tile; at least one.
+  std::vector<TokenSeconds> seconds_per_byte;
   std::vector<std::uint8_t> cost_of_output;  ///< index into seconds_per_byte; empty if there is only one
   MemoryLaw law;
   double cold_seconds = 0;  ///< of the first wave

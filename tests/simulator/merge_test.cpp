@@ -70,6 +70,45 @@ TEST(Merge, TheLastArriverReadsAllPartials) {
               kTolerance);
 }
 
+TEST(Merge, ContentionGrowsWithRowsPartialsAndMergesAtOnce) {
+  // Two requests of two partials each, one row: 1 row * 1 partial read * log2(2 merges).
+  const workloads::Workload batch = toy::workload({2000, 2000});
+  schedules::Plan plan;
+  plan.schedule = "toy";
+  plan.tile_q = plan.tile_kv = 1;
+  plan.merge = MergeKind::host_cta;
+  for (std::int32_t request = 0; request < 2; ++request) {
+    plan.outputs.push_back({request, 0, 1, 0, 1});
+    plan.merges.push_back({request, 2 * request, 2 * request + 2});
+    for (std::int32_t half = 0; half < 2; ++half) {
+      plan.items.push_back({request, 1000 * half, 1000 * half + 1000, 2 * request + half});
+      plan.cta_begin.push_back(static_cast<std::int32_t>(plan.items.size()));
+    }
+  }
+  Kernel kernel = toy::kernel(1);
+  kernel.merge_contention_seconds = 5 * kMs;
+  EXPECT_NEAR(simulate(batch, plan, toy::machine(4), kernel).seconds, (1 + 5) * kMs, kTolerance);
+}
+
+TEST(Merge, AKernelThatAlwaysMergesLaunchesForNothingToo) {
+  Kernel kernel = merging_kernel();
+  kernel.always_merges = true;
+  EXPECT_NEAR(toy::seconds({1000}, toy::machine(1), kernel), (1 + 10) * kMs, kTolerance);
+}
+
+TEST(Merge, AQueueIsResetByItsMergeKernelOrByALaunchOfItsOwn) {
+  const workloads::Workload batch = toy::workload({1000});
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.dispatch = schedules::Dispatch::queue;
+  plan.workers = 1;
+  Kernel kernel = merging_kernel();
+  kernel.queue_prologue_seconds = 2 * kMs;
+  kernel.queue_reset_seconds = 3 * kMs;
+  EXPECT_NEAR(simulate(batch, plan, toy::machine(1), kernel).seconds, (2 + 1 + 3) * kMs, kTolerance);
+  plan.merge = MergeKind::kernel;
+  EXPECT_NEAR(simulate(batch, plan, toy::machine(1), kernel).seconds, (2 + 1 + 10) * kMs, kTolerance);
+}
+
 TEST(Merge, WaitingCtasMustAllBeResident) {
   EXPECT_THROW(seconds({1000, 1000, 1000}, MergeKind::host_cta, toy::machine(2), merging_kernel()),
                workloads::InputError);

@@ -44,20 +44,42 @@ TEST(Simulate, LittlesLawLimitsALoneCta) {
   EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 0.5 * kMs, kTolerance);
 }
 
-TEST(Simulate, ArithmeticLimitsAndIsSharedOnAnSm) {
-  Kernel kernel = toy::kernel(2);
+/// 2 us of CUDA-core work per token of 1,000 bytes: 0.5 GB/s per SM.
+Kernel slow_kernel(std::int32_t ctas_per_sm) {
+  Kernel kernel = toy::kernel(ctas_per_sm);
   kernel.instruction = MmaInstruction::cuda_core;
-  kernel.clocks_per_token = 2000 / (250 / 128.0);  // 2 us per token of 1,000 bytes: 0.5 GB/s per SM
-  Machine machine = toy::machine(2);
-  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 2 * kMs, kTolerance);
-  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 2 * kMs, kTolerance);              // an SM each
-  EXPECT_NEAR(toy::seconds({1000, 1000, 1000, 1000}, machine, kernel), 4 * kMs, kTolerance);  // two on each
+  kernel.clocks_per_token = 2000 / (250 / 128.0);
+  return kernel;
+}
+
+TEST(Simulate, ArithmeticLimitsAndIsSharedOnAnSm) {
+  const Kernel kernel = slow_kernel(2);
+  const Machine machine = toy::machine(2);
+  // The first token's bytes come first: one window at the memory's whole rate, 10 ns for each CTA there is.
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 2 * kMs, 50e-9);
+  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 2 * kMs, 50e-9);              // an SM each
+  EXPECT_NEAR(toy::seconds({1000, 1000, 1000, 1000}, machine, kernel), 4 * kMs, 50e-9);  // two on each
   const workloads::Workload batch = toy::workload({1000});
   const schedules::Timeline timeline = simulate(batch, toy::one_cta_each(batch), machine, kernel);
   // Memory would have needed 1 ms; one of four slots works.
-  EXPECT_NEAR(timeline.breakdown.stream, 1 * kMs / 4, kTolerance);
-  EXPECT_NEAR(timeline.breakdown.compute, 1 * kMs / 4, kTolerance);
-  EXPECT_NEAR(timeline.breakdown.idle, 3 * 2 * kMs / 4, kTolerance);
+  EXPECT_NEAR(timeline.breakdown.stream, 1 * kMs / 4, 50e-9);
+  EXPECT_NEAR(timeline.breakdown.compute, 1 * kMs / 4, 50e-9);
+  EXPECT_NEAR(timeline.breakdown.idle, 3 * 2 * kMs / 4, 50e-9);
+}
+
+TEST(Simulate, APartialTileCostsAWholeOneInArithmetic) {
+  Kernel kernel = slow_kernel(1);
+  kernel.tile_tokens = 100;
+  EXPECT_NEAR(toy::seconds({101}, toy::machine(1), kernel), 200 * 2e-6, 1.1e-6);
+}
+
+TEST(Simulate, TheLastTilesArithmeticFollowsItsBytes) {
+  Kernel kernel = toy::kernel(1);
+  kernel.instruction = MmaInstruction::cuda_core;
+  kernel.clocks_per_token = 500 / (250 / 128.0);  // half of what memory takes
+  kernel.tile_tokens = 100;
+  kernel.drain_tiles = 1;
+  EXPECT_NEAR(toy::seconds({1000}, toy::machine(1), kernel), 1 * kMs + 100 * 0.5e-6, kTolerance);
 }
 
 TEST(Simulate, AnSmTakesInNoMoreThanItsShare) {
@@ -68,14 +90,51 @@ TEST(Simulate, AnSmTakesInNoMoreThanItsShare) {
 
 TEST(Simulate, RowsArePaddedToTheInstruction) {
   Kernel kernel = toy::kernel(1);
-  kernel.mma_rows = 64;
   Machine machine = toy::machine(1);
-  machine.mma_sync_flops = 64e9;  // 2 * 64 * 500 FLOP per token: 1 us per token, as long as memory takes
-  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 1 * kMs, kTolerance);
-  machine.mma_sync_flops = 16e9;
-  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 4 * kMs, kTolerance);
+  workloads::Geometry geometry = toy::workload({}).geometry;
+  kernel.mma_rows = 64;
+  machine.mma_sync_flops = 64e9;
+  machine.fp32_lanes = 1e12;
+  // 2 * 64 rows * 500 elements at 64 GFLOP/s.
+  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 1).busy, 1e-6, 1e-12);
+  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 64).busy, 1e-6, 1e-12);
+  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 65).busy, 2e-6, 1e-12);
   kernel.mma_rows = 16;
-  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 1 * kMs, kTolerance);
+  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 1).busy, 0.25e-6, 1e-12);
+}
+
+TEST(Simulate, UnitsThatOverlapCostTheLongestAndAShareOfTheOthers) {
+  Kernel kernel = toy::kernel(1);
+  kernel.mma_rows = 16;
+  kernel.shared_reads = 2;
+  kernel.unhidden_busy = 0.5;
+  kernel.unhidden_lone = 1;
+  Machine machine = toy::machine(1);
+  machine.mma_sync_flops = 16e9;          // 1 us for 16 rows of 500 elements
+  machine.exp_per_second = 16e9;          // 1 ns for 16 exponentials
+  machine.fp32_lanes = 80;                // 1 ns for 16 * 5 operations at 1 GHz
+  machine.shared_bytes_per_clock = 4000;  // 0.5 ns for 2,000 bytes
+  const TokenSeconds token = seconds_per_token(machine, kernel, toy::workload({}).geometry, 1);
+  EXPECT_NEAR(token.busy, 1e-6 + 0.5 * 2.5e-9, 1e-15);
+  EXPECT_NEAR(token.lone, 1e-6 + 2.5e-9, 1e-15);
+}
+
+TEST(Simulate, APersistentKernelStartsItsCtasOnce) {
+  Machine machine = toy::machine(1);
+  Kernel kernel = toy::kernel(1);
+  kernel.prologue_seconds = 2 * kMs;
+  kernel.item_seconds = 0.5 * kMs;
+  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 2 * (2 + 1) * kMs, kTolerance);
+  kernel.persistent = true;
+  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (2 + 1 + 0.5 + 1) * kMs, kTolerance);
+}
+
+TEST(Simulate, ColdPagesCostOncePerDependentLoad) {
+  Machine machine = toy::machine(1);
+  machine.cold_seconds = 1 * kMs;
+  Kernel kernel = toy::kernel(1);
+  kernel.cold_loads = 3;
+  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 3 * kMs + 2 * kMs, kTolerance);
 }
 
 TEST(Simulate, OverheadsOfLaunchCtaAndItemAddUp) {

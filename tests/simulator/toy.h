@@ -45,6 +45,7 @@ inline Kernel kernel(std::int32_t ctas_per_sm) {
   kernel.shared_bytes = 228 * 1024 / ctas_per_sm - 1024;
   kernel.bytes_in_flight = 1000;
   kernel.mma_rows = 1;
+  kernel.tile_tokens = 1;
   kernel.exposed_latencies = 0;
   return kernel;
 }
