@@ -59,10 +59,10 @@ void load(Dtype dtype, const std::vector<std::byte>& tensor, std::int64_t first,
 }
 
 /// x · y of padded rows. The products of two elements are exact in double for every dtype.
-DoublePair dot(const double* x, const double* y, std::int32_t elements) {
+DoublePair dot(const double* x, const double* y, std::int64_t elements) {
   std::array<double, kLanes> sum{};
   std::array<double, kLanes> error{};
-  for (std::int32_t i = 0; i < elements; i += kLanes) {
+  for (std::int64_t i = 0; i < elements; i += kLanes) {
     for (std::int32_t lane = 0; lane < kLanes; ++lane) {
       add_compensated(sum[lane], error[lane], x[i + lane] * y[i + lane]);
     }
@@ -168,7 +168,7 @@ void for_blocks(const TaskRun& run, const std::vector<std::byte>& tensor, std::i
     all = all.size() == 0 ? row.visible
                           : KvRange{std::min(all.begin, row.visible.begin), std::max(all.end, row.visible.end)};
   }
-  const std::int32_t stride = padded(elements);
+  const std::int64_t stride = padded(elements);
   std::fill(run.block.begin(), run.block.end(), 0.0);  // the padding
   for (std::int32_t begin = all.begin; begin < all.end; begin += kBlockTokens) {
     const std::int32_t end = std::min(begin + kBlockTokens, all.end);
@@ -185,7 +185,7 @@ void for_blocks(const TaskRun& run, const std::vector<std::byte>& tensor, std::i
 
 void score_keys(const TaskRun& run) {
   const std::int32_t elements = run.workload.geometry.head_dim;
-  const std::int32_t stride = padded(elements);
+  const std::int64_t stride = padded(elements);
   for_blocks(run, run.tensors.k, elements, workloads::k_row, [stride](Row& row, KvRange tokens, const double* keys) {
     DoublePair* scores = row.scores.data() + (tokens.begin - row.visible.begin);
     for (std::int32_t i = 0; i < tokens.size(); ++i) scores[i] = dot(row.q.data(), keys + i * stride, stride);
@@ -195,11 +195,11 @@ void score_keys(const TaskRun& run) {
 void add_values(const TaskRun& run) {
   const bool mla = run.workload.geometry.kind == workloads::AttentionKind::mla;
   const std::int32_t elements = run.workload.geometry.value_dim;
-  const std::int32_t stride = padded(elements);
+  const std::int64_t stride = padded(elements);
   const std::vector<std::byte>& tensor = mla ? run.tensors.k : run.tensors.v;
   for_blocks(run, tensor, elements, workloads::v_row, [stride](Row& row, KvRange tokens, const double* values) {
     const double* weights = row.weights.data() + (tokens.begin - row.visible.begin);
-    for (std::int32_t e = 0; e < stride; e += kLanes) {
+    for (std::int64_t e = 0; e < stride; e += kLanes) {
       std::array<double, kLanes> sum{};
       std::array<double, kLanes> error{};
       std::copy_n(row.sum.begin() + e, kLanes, sum.begin());

@@ -14,6 +14,8 @@ using workloads::Dtype;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr double kExactInfinity = std::numeric_limits<double>::infinity();
+constexpr double kExactNan = std::numeric_limits<double>::quiet_NaN();
 
 TEST(Compare, NormsOfASmallExample) {
   const Result<double> exact{{3, 4, 0, 10}, {1, -20}};
@@ -39,7 +41,7 @@ TEST(Compare, AWrongSmallRowIsSeenBesideALargeOne) {
 }
 
 TEST(Compare, NonFiniteValuesMustAgreeInKindAndPlace) {
-  const Result<double> exact{{kNan, kInfinity, -kInfinity, 1}, {-kInfinity, kNan}};
+  const Result<double> exact{{kExactNan, kExactInfinity, -kExactInfinity, 1}, {-kExactInfinity, kExactNan}};
   const Errors same = compare({{kNan, kInfinity, -kInfinity, 1}, {-kInfinity, kNan}}, exact);
   EXPECT_EQ(same.mismatched_non_finite, 0);
   EXPECT_TRUE(acceptable(same, tolerance(Dtype::f32)));
@@ -53,7 +55,7 @@ TEST(Compare, NonFiniteValuesMustAgreeInKindAndPlace) {
 }
 
 TEST(Compare, AnEmptyContextMustGiveExactlyZero) {
-  const Result<double> exact{{0, 0}, {-std::numeric_limits<double>::infinity()}};
+  const Result<double> exact{{0, 0}, {-kExactInfinity}};
   EXPECT_TRUE(acceptable(compare({{0, 0}, {-kInfinity}}, exact), tolerance(Dtype::f32)));
   EXPECT_FALSE(acceptable(compare({{0, 1e-30F}, {-kInfinity}}, exact), tolerance(Dtype::bf16)));
   EXPECT_FALSE(acceptable(compare({{0, 0}, {kInfinity}}, exact), tolerance(Dtype::bf16)));

@@ -73,6 +73,7 @@ std::vector<Partial<Real>> any_parts(const Example& example, int count) {
     tokens[*rc::gen::inRange(0, count)].push_back(token);
   }
   std::vector<Partial<Real>> parts;
+  parts.reserve(tokens.size());
   for (const auto& part : tokens) parts.push_back(partial_over<Real>(example.workload, example.tensors, part));
   return parts;
 }
