@@ -17,6 +17,10 @@ void locate(const workloads::Workload& workload, const workloads::Tensors& tenso
   const std::int64_t k_stride = row_distance * geometry.head_dim * element_bytes;
   const std::int64_t v_stride = v_in_k ? k_stride : row_distance * geometry.value_dim * element_bytes;
   rows.tokens = std::min(range.size(), kBlockTokens);
+  rows.k_contiguous =
+      workload.kv.layout != KvLayout::paged && k_stride == std::int64_t{geometry.head_dim} * element_bytes;
+  rows.v_contiguous =
+      workload.kv.layout != KvLayout::paged && v_stride == std::int64_t{geometry.value_dim} * element_bytes;
   const std::int32_t end = range.begin + rows.tokens;
   for (std::int32_t begin = range.begin; begin < end;) {
     // Rows lie evenly as far as the page goes.
@@ -33,6 +37,9 @@ void locate(const workloads::Workload& workload, const workloads::Tensors& tenso
       v += v_stride;
     }
   }
+  if (rows.tokens == 0) return;
+  std::fill_n(rows.k.begin() + rows.tokens, kPadElements, rows.k[rows.tokens - 1]);
+  std::fill_n(rows.v.begin() + rows.tokens, kPadElements, rows.v[rows.tokens - 1]);
 }
 
 }  // namespace splitwave::cpu_reference

@@ -10,11 +10,15 @@
 
 namespace splitwave::cpu_reference {
 
-/// Addresses of the K and V rows of up to kBlockTokens tokens, whatever the layout.
+/// Addresses of the K and V rows of up to kBlockTokens tokens, whatever the layout. After the last token its address is
+/// repeated kPadElements times.
 struct KvRows {
-  std::array<const std::byte*, kBlockTokens> k;
-  std::array<const std::byte*, kBlockTokens> v;
+  using Addresses = std::array<const std::byte*, kBlockTokens + kPadElements>;
+  Addresses k;
+  Addresses v;
   std::int32_t tokens = 0;
+  bool k_contiguous = false;  ///< each row begins where the one before it ends
+  bool v_contiguous = false;
 };
 
 /// Addresses for the first kBlockTokens (or fewer) tokens of the range.

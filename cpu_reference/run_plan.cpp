@@ -73,8 +73,8 @@ StateView start_states(const Run& run, ThreadScratch& scratch, const Item& item)
   return states;
 }
 
-/// Query rows as float, and what each query sees of the item.
-void load_queries(const Run& run, ThreadScratch& scratch, const Item& item) {
+/// Finds the query rows, and what each query sees of the item.
+void find_queries(const Run& run, ThreadScratch& scratch, const Item& item) {
   const OutputTile& output = run.output(item);
   const std::int64_t element_bytes = workloads::bytes_per_element(run.geometry().dtype);
   const std::int32_t first_query = output.row_begin / output.head_count;
@@ -82,21 +82,32 @@ void load_queries(const Run& run, ThreadScratch& scratch, const Item& item) {
     const std::int32_t query = row / output.head_count;
     const std::int32_t head = output.head_begin + row % output.head_count;
     const std::int64_t from = q_row(run.workload, run.tensors, output.request, query, head);
-    run.workspace.kernel.widen(run.tensors.q.data() + from * element_bytes, run.geometry().head_dim,
-                               scratch.q.data() + std::int64_t{row - output.row_begin} * run.workspace.dims.head_dim);
+    scratch.q_rows[row - output.row_begin] = run.tensors.q.data() + from * element_bytes;
     scratch.visible[query - first_query] = intersection(
         visible_to_query(run.geometry(), run.workload.requests[output.request], query), {item.kv_begin, item.kv_end});
   }
 }
 
+/// The rows [first, first + count) of the item's tile as the kernel takes them.
+const float* pack_queries(const Run& run, ThreadScratch& scratch, std::int32_t first, std::int32_t count) {
+  if (scratch.packed_first != first || scratch.packed_count != count) {
+    run.workspace.kernel.pack_query(scratch.q_rows.data() + first, count, run.geometry().head_dim,
+                                    run.workspace.dims.head_dim, scratch.q.data());
+    scratch.packed_first = first;
+    scratch.packed_count = count;
+  }
+  return scratch.q.data();
+}
+
 /// Copies rows so that zeros follow each, as many as the kernel's dimensions want.
-void pad_rows(const std::array<const std::byte*, kBlockTokens>& rows, std::int32_t tokens, std::int64_t row_bytes,
-              std::int64_t padded_bytes, AlignedFloats& copies, std::array<const std::byte*, kBlockTokens>& padded) {
+void pad_rows(const KvRows::Addresses& rows, std::int32_t tokens, std::int64_t row_bytes, std::int64_t padded_bytes,
+              AlignedFloats& copies, KvRows::Addresses& padded) {
   std::byte* to = reinterpret_cast<std::byte*>(copies.data());
   for (std::int32_t t = 0; t < tokens; ++t, to += padded_bytes) {
     std::memcpy(to, rows[t], row_bytes);
     padded[t] = to;
   }
+  if (tokens > 0) std::fill_n(padded.begin() + tokens, kPadElements, padded[tokens - 1]);
 }
 
 /// The rows as the kernel reads them: themselves, or padded copies.
@@ -109,6 +120,8 @@ const KvRows& readable(const Run& run, ThreadScratch& scratch, const KvRows& row
   const std::int64_t bytes = workloads::bytes_per_element(geometry.dtype);
   KvRows& padded = scratch.padded_rows;
   padded = rows;
+  padded.k_contiguous = false;
+  padded.v_contiguous = false;
   if (pad_k) {
     pad_rows(rows.k, rows.tokens, geometry.head_dim * bytes, dims.head_dim * bytes, scratch.padded_k, padded.k);
     if (run.v_in_k()) padded.v = padded.k;
@@ -129,7 +142,6 @@ void attend_block(const Run& run, ThreadScratch& scratch, const Item& item, cons
   const auto seen_by = [&](std::int32_t row) {
     return intersection(scratch.visible[row / output.head_count - first_query], tokens);
   };
-  const float* const q = block.q;
   const StateView states{block.row_max, block.row_weight, block.sums};
   for (std::int32_t row = output.row_begin; row < output.row_end;) {
     const KvRange seen = seen_by(row);
@@ -137,34 +149,32 @@ void attend_block(const Run& run, ThreadScratch& scratch, const Item& item, cons
     while (end < output.row_end && (end % output.head_count != 0 || seen_by(end) == seen)) ++end;
     if (seen.size() > 0) {
       const std::int64_t first = row - output.row_begin;
-      block.q = q + first * block.q_stride;
+      block.q = pack_queries(run, scratch, row - output.row_begin, end - row);
       block.rows = end - row;
       block.tokens = seen.size();
+      block.k_contiguous = rows.k_contiguous;
+      block.v_contiguous = rows.v_contiguous;
       block.k_rows = rows.k.data() + (seen.begin - begin);
       block.v_rows = rows.v.data() + (seen.begin - begin);
       block.row_max = states.max + first;
       block.row_weight = states.weight + first;
       block.sums = states.sums + first * block.sum_stride;
       run.workspace.kernel.attend(block);
-      block.next_tokens = 0;
+      block.next_k_rows = nullptr;
+      block.next_v_rows = nullptr;
     }
     row = end;
   }
 }
 
 /// What stays the same from block to block of an item.
-TileBlock block_of(const Run& run, ThreadScratch& scratch, const StateView& states) {
+TileBlock block_of(const Run& run, const StateView& states) {
   const workloads::Geometry& geometry = run.geometry();
   const PaddedDims& dims = run.workspace.dims;
-  const std::int32_t element_bytes = static_cast<std::int32_t>(workloads::bytes_per_element(geometry.dtype));
   TileBlock block{};
-  block.q = scratch.q.data();
-  block.q_stride = dims.head_dim;
   block.head_dim = dims.head_dim;
   block.value_dim = dims.value_dim;
   block.scale = static_cast<float>(geometry.scale());
-  block.k_row_bytes = geometry.head_dim * element_bytes;
-  block.v_row_bytes = run.v_in_k() ? 0 : geometry.value_dim * element_bytes;
   block.row_max = states.max;
   block.row_weight = states.weight;
   block.sums = states.sums;
@@ -180,8 +190,9 @@ void locate_rows(const Run& run, const Item& item, std::int32_t begin, KvRows& r
 /// Computes one item. `next`, the item after it in the list or null, has its first rows fetched ahead.
 void run_item(const Run& run, ThreadScratch& scratch, const Item& item, const Item* next) {
   const StateView states = start_states(run, scratch, item);
-  load_queries(run, scratch, item);
-  TileBlock block = block_of(run, scratch, states);
+  find_queries(run, scratch, item);
+  scratch.packed_count = 0;
+  TileBlock block = block_of(run, states);
   KvRows* rows = &scratch.rows[0];
   KvRows* ahead = &scratch.rows[1];
   if (item.tokens() > 0) locate_rows(run, item, item.kv_begin, *rows);
@@ -192,9 +203,8 @@ void run_item(const Run& run, ThreadScratch& scratch, const Item& item, const It
     } else if (next != nullptr && next->tokens() > 0) {
       locate_rows(run, *next, next->kv_begin, *ahead);
     }
-    block.next_k_rows = ahead->k.data();
-    block.next_v_rows = ahead->v.data();
-    block.next_tokens = ahead->tokens;
+    block.next_k_rows = ahead->tokens > 0 ? ahead->k.data() : nullptr;
+    block.next_v_rows = ahead->tokens > 0 && !run.v_in_k() ? ahead->v.data() : nullptr;
     attend_block(run, scratch, item, readable(run, scratch, *rows), begin, block);
     std::swap(rows, ahead);
   }

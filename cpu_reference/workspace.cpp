@@ -32,7 +32,8 @@ std::vector<MergeRow> all_merge_rows(const schedules::Plan& plan) {
 
 ThreadScratch::ThreadScratch(std::int32_t row_count, std::int32_t queries, const PaddedDims& dims,
                              std::int64_t padded_row_bytes)
-    : q(std::int64_t{row_count} * dims.head_dim),
+    : q_rows(row_count),
+      q(std::int64_t{row_count} * dims.head_dim),
       states(row_count, dims.value_dim),
       visible(queries),
       rows{},

@@ -41,7 +41,10 @@ struct RowStates {
 /// What one thread works in.
 struct ThreadScratch {
   ThreadScratch(std::int32_t rows, std::int32_t queries, const PaddedDims& dims, std::int64_t padded_row_bytes);
-  AlignedFloats q;  ///< [row][padded head_dim]
+  std::vector<const std::byte*> q_rows;  ///< per row of the item
+  AlignedFloats q;                       ///< rows [packed_first, packed_first + packed_count), packed
+  std::int32_t packed_first = 0;
+  std::int32_t packed_count = 0;
   RowStates states;
   std::vector<workloads::KvRange> visible;  ///< per query of the item
   std::array<KvRows, 2> rows;               ///< of the block in work and of the next one

@@ -8,30 +8,31 @@
 
 namespace splitwave::cpu_reference {
 
-/// Most tokens of one block. More would push the next block out of a 48 KiB L1 cache while it is being fetched; fewer
-/// would spend more time between blocks.
-inline constexpr std::int32_t kBlockTokens = 32;
+/// Most tokens of one block.
+inline constexpr std::int32_t kBlockTokens = 128;
+/// Tokens that one softmax takes at a time. More would push what is fetched ahead out of a 32 KiB L1 cache.
+inline constexpr std::int32_t kStepTokens = 32;
 /// Rows are padded to a multiple of this many elements, the widest vector.
 inline constexpr std::int32_t kPadElements = 16;
 
 /// One block of KV tokens for some query rows, and the running softmax of these rows.
 struct TileBlock {
   // Inputs. The dimensions are multiples of kPadElements; elements that the geometry does not have are 0.
-  const float* q;           ///< row r begins at q + r * q_stride
-  std::ptrdiff_t q_stride;  ///< floats
+  const float* q;  ///< as PackFunction writes it
   std::int32_t rows;
   std::int32_t tokens;  ///< 1..kBlockTokens
   std::int32_t head_dim;
   std::int32_t value_dim;
-  float scale;                     ///< softmax scale
-  const std::byte* const* k_rows;  ///< address of each token's K row
+  float scale;  ///< softmax scale
+  /// Address of each token's K and V row, and as many more addresses of rows as fill up kPadElements.
+  const std::byte* const* k_rows;
   const std::byte* const* v_rows;
-  // Rows that the next block will read, to be fetched meanwhile.
+  bool k_contiguous;  ///< K rows of consecutive tokens follow each other in memory
+  bool v_contiguous;
+  /// Rows that the next block will read, kStepTokens addresses each, to be fetched meanwhile; null if there are none.
+  /// What lies at these addresses is not used.
   const std::byte* const* next_k_rows;
   const std::byte* const* next_v_rows;
-  std::int32_t next_tokens;
-  std::int32_t k_row_bytes;
-  std::int32_t v_row_bytes;  ///< 0 if V is a part of K
   // State of each row: greatest score, sum of e^(score - greatest), sum of e^(score - greatest) * v.
   float* row_max;
   float* row_weight;
@@ -43,12 +44,14 @@ struct TileBlock {
 /// keeps weight 0. A score of NaN or +inf makes the weight and all sums of its row NaN.
 using TileFunction = void (*)(const TileBlock& block);
 
-/// Converts `count` stored elements to float.
-using WidenFunction = void (*)(const std::byte* from, std::int32_t count, float* to);
+/// Converts `row_count` stored query rows of `elements` elements to floats for TileBlock::q, which takes row_count *
+/// head_dim of them.
+using PackFunction = void (*)(const std::byte* const* rows, std::int32_t row_count, std::int32_t elements,
+                              std::int32_t head_dim, float* to);
 
 struct TileKernel {
   TileFunction attend;
-  WidenFunction widen;
+  PackFunction pack_query;
 };
 
 /// The kernels of one instruction set, by element type.

@@ -30,49 +30,29 @@ const typename Element::Stored* row(const std::byte* const* rows, std::int32_t t
   return reinterpret_cast<const typename Element::Stored*>(rows[token]);
 }
 
+/// Most rows whose sums stay in registers.
+constexpr std::int32_t kChunkRows = 4;
+
+/// Part of a block: up to kChunkRows rows and kStepTokens tokens, and what to fetch ahead meanwhile.
+struct Piece {
+  std::int32_t first_row;
+  std::int32_t rows;
+  std::int32_t first_token;
+  std::int32_t tokens;
+  const std::byte* const* ahead_k_rows;
+  const std::byte* const* ahead_v_rows;
+};
+
+inline std::int32_t least(std::int32_t a, std::int32_t b) {
+  return a < b ? a : b;
+}
+
 /// Least power of two that is not below n.
 constexpr int power_of_two(int n) {
   return n <= 1 ? 1 : 2 * power_of_two((n + 1) / 2);
 }
 
-/// Asks for the rows of the next block, cache line by cache line, evenly over the steps of a loop: requests beyond what
-/// the core can hold open are dropped, and a pause leaves memory idle.
-class Prefetcher {
- public:
-  Prefetcher(const std::byte* const* rows, std::int32_t count, std::int32_t row_bytes, std::int32_t steps)
-      : rows_(rows), steps_(steps) {
-    if (count == 0 || row_bytes == 0) return;
-    // Rows are taken to begin at the same place of a line, as those of one tensor mostly do.
-    const std::int32_t line_offset = static_cast<std::int32_t>(reinterpret_cast<std::uintptr_t>(*rows) % kLineBytes);
-    begin_ = -line_offset;
-    end_ = row_bytes;
-    offset_ = begin_;
-    lines_ = (row_bytes + line_offset + kLineBytes - 1) / kLineBytes * count;
-  }
-
-  void step() {
-    credit_ += lines_;
-    while (credit_ >= steps_) {
-      if (offset_ >= end_) {
-        offset_ = begin_;
-        ++rows_;
-      }
-      __builtin_prefetch(*rows_ + offset_);
-      offset_ += kLineBytes;
-      credit_ -= steps_;
-    }
-  }
-
- private:
-  static constexpr std::int32_t kLineBytes = 64;
-  const std::byte* const* rows_;
-  std::int32_t steps_;
-  std::int32_t begin_ = 0;
-  std::int32_t end_ = 0;
-  std::int32_t lines_ = 0;
-  std::int32_t offset_ = 0;
-  std::int32_t credit_ = 0;
-};
+constexpr int kLineBytes = 64;
 
 /// e^x for x <= 0, and 0 for -inf; NaN stays. Below e^-87 the result is 0.
 inline Vec exp_nonpositive(Vec x) {
@@ -97,25 +77,36 @@ inline Vec exp_nonpositive(Vec x) {
   return Simd::zero_below(x, limit, Simd::scale_by_power(p, exponent));
 }
 
-/// Scores of `Rows` query rows with every token of the block: scores[r * kBlockTokens + t], padding included.
+/// Scores of `Rows` query rows with every token of the piece: scores[r * kStepTokens + t], padding included. For each
+/// cache line that is used, the same one of the row ahead is asked for: requests have to be spread evenly, because
+/// those beyond what the core can hold open are dropped, and a pause leaves memory idle.
 template <typename Element, int Rows>
-void dot_rows(const TileBlock& block, const float* q, Prefetcher prefetcher, float* scores) {
+void dot_rows(const TileBlock& block, const Piece& piece, float* scores) {
+  using Stored = typename Element::Stored;
   constexpr int kTokens = kWidth / power_of_two(Rows);
-  const std::ptrdiff_t q_stride = block.q_stride;
-  const std::int32_t tokens = block.tokens;
+  constexpr int kLineVectors = kLineBytes / (kWidth * static_cast<int>(sizeof(Stored)));
+  constexpr int kLineElements = kLineVectors * kWidth;
+  const float* const q = block.q + piece.first_row * block.head_dim;
+  const std::byte* const* k_rows = block.k_rows + piece.first_token;
+  const std::int32_t tokens = piece.tokens;
   const std::int32_t head_dim = block.head_dim;
+  const std::int32_t ahead_step = block.k_contiguous ? kTokens : 1;
   for (std::int32_t begin = 0; begin < tokens; begin += kTokens) {
-    const typename Element::Stored* k[kTokens];
-    for (int t = 0; t < kTokens; ++t) k[t] = row<Element>(block.k_rows, begin + t < tokens ? begin + t : tokens - 1);
+    const Stored* k[kTokens];
+    const Stored* ahead[kTokens];
+    for (int t = 0; t < kTokens; ++t) {
+      k[t] = row<Element>(k_rows, begin + t);
+      ahead[t] = block.k_contiguous ? row<Element>(piece.ahead_k_rows, 0) + begin * head_dim + t * kLineElements
+                                    : row<Element>(piece.ahead_k_rows, begin + t);
+    }
     Vec sums[kWidth];
 #pragma GCC unroll 16
     for (int i = 0; i < kWidth; ++i) sums[i] = Simd::zero();
-    for (std::int32_t d = 0; d < head_dim; d += kWidth) {
-      prefetcher.step();
+    const auto add_products = [&](std::int32_t d) __attribute__((always_inline)) {
       Vec query[Rows];
 #pragma GCC unroll 4
       for (int r = 0; r < Rows; ++r) {
-        query[r] = Simd::load(q + r * q_stride + d);
+        query[r] = Simd::load(q + d * Rows + r * kWidth);
         Simd::keep_in_register(query[r]);
       }
 #pragma GCC unroll 16
@@ -124,11 +115,23 @@ void dot_rows(const TileBlock& block, const float* q, Prefetcher prefetcher, flo
 #pragma GCC unroll 4
         for (int r = 0; r < Rows; ++r) sums[r * kTokens + t] = Simd::fma(key, query[r], sums[r * kTokens + t]);
       }
+    };
+    std::int32_t d = 0;
+    for (; d + kLineElements <= head_dim; d += kLineElements) {
+#pragma GCC unroll 8
+      for (int v = 0; v < kLineVectors; ++v) {
+#pragma GCC unroll 16
+        for (int t = v * kTokens / kLineVectors; t < (v + 1) * kTokens / kLineVectors; ++t) {
+          __builtin_prefetch(ahead[t] + d * ahead_step);
+        }
+        add_products(d + v * kWidth);
+      }
     }
+    for (; d < head_dim; d += kWidth) add_products(d);
     float dots[kWidth];
     Simd::store(dots, Simd::mul(Simd::sums(sums), Simd::set1(block.scale)));
     for (int r = 0; r < Rows; ++r) {
-      for (int t = 0; t < kTokens; ++t) scores[r * kBlockTokens + begin + t] = dots[r * kTokens + t];
+      for (int t = 0; t < kTokens; ++t) scores[r * kStepTokens + begin + t] = dots[r * kTokens + t];
     }
   }
 }
@@ -158,13 +161,16 @@ inline float softmax_row(std::int32_t tokens, float* scores, float& row_max, flo
   return factor[0];
 }
 
-/// sums[r][d, d + Vectors * kWidth) = sums * factor + weights x V for `Rows` rows.
-template <typename Element, int Rows, int Vectors>
-void add_values(const TileBlock& block, std::int32_t d, const float* weights, const float* factor, float* row_sums,
-                Prefetcher& shared_prefetcher) {
-  const std::int32_t tokens = block.tokens;
-  Prefetcher prefetcher = shared_prefetcher;  // a copy that can live in registers
-  const std::byte* const* v_rows = block.v_rows;
+/// sums[r][d, d + Vectors * kWidth) = sums * factor + weights x V for `Rows` rows. Asks for as much of the rows ahead.
+template <typename Element, int Rows, int Vectors, bool Contiguous>
+void add_values(const TileBlock& block, const Piece& piece, std::int32_t d, const float* weights, const float* factor) {
+  using Stored = typename Element::Stored;
+  constexpr int kBytes = Vectors * kWidth * static_cast<int>(sizeof(Stored));
+  const std::int32_t tokens = piece.tokens;
+  const std::byte* const* v_rows = block.v_rows + piece.first_token;
+  const std::byte* const* ahead_rows = piece.ahead_v_rows;
+  // Contiguous rows ahead are one stream, of which each pass takes the next part; of others it takes its own part.
+  const std::byte* stream = ahead_rows[0] + d * tokens * static_cast<std::int32_t>(sizeof(Stored));
   Vec sums[Rows][Vectors];
 #pragma GCC unroll 4
   for (int r = 0; r < Rows; ++r) {
@@ -172,23 +178,31 @@ void add_values(const TileBlock& block, std::int32_t d, const float* weights, co
     for (int v = 0; v < Vectors; ++v) sums[r][v] = Simd::zero();
   }
   for (std::int32_t t = 0; t < tokens; ++t) {
-    const typename Element::Stored* value = row<Element>(v_rows, t) + d;
-    prefetcher.step();
+    const Stored* const value = row<Element>(v_rows, t) + d;
+    const std::byte* ahead = stream;
+    if constexpr (Contiguous) {
+      stream += kBytes;
+    } else {
+      ahead = reinterpret_cast<const std::byte*>(row<Element>(ahead_rows, t) + d);
+    }
+#pragma GCC unroll 8
+    for (int line = 0; line < kBytes; line += kLineBytes) {
+      __builtin_prefetch(ahead + line);
+    }
     Vec values[Vectors];
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) values[v] = Element::load(value + v * kWidth);
 #pragma GCC unroll 4
     for (int r = 0; r < Rows; ++r) {
-      const Vec weight = Simd::set1(weights[r * kBlockTokens + t]);
+      const Vec weight = Simd::set1(weights[r * kStepTokens + t]);
 #pragma GCC unroll 8
       for (int v = 0; v < Vectors; ++v) sums[r][v] = Simd::fma(weight, values[v], sums[r][v]);
     }
   }
-  shared_prefetcher = prefetcher;
-  // Sums of a block, then sums of blocks: the error grows with their two lengths, not with their product.
+  // Sums of a piece, then sums of pieces: the error grows with their two lengths, not with their product.
 #pragma GCC unroll 4
   for (int r = 0; r < Rows; ++r) {
-    float* out = row_sums + r * block.sum_stride + d;
+    float* out = block.sums + (piece.first_row + r) * block.sum_stride + d;
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) {
       Simd::store(out + v * kWidth, Simd::fma(Simd::load(out + v * kWidth), Simd::set1(factor[r]), sums[r][v]));
@@ -196,79 +210,125 @@ void add_values(const TileBlock& block, std::int32_t d, const float* weights, co
   }
 }
 
-/// add_values over all of value_dim, `Vectors` at a time and then by halves of it.
+/// add_values from element d on, `Vectors` at a time and then by halves of it.
 template <typename Element, int Rows, int Vectors>
-void add_all_values(const TileBlock& block, std::int32_t d, const float* weights, const float* factor, float* row_sums,
-                    Prefetcher& prefetcher) {
+void add_all_values(const TileBlock& block, const Piece& piece, std::int32_t d, const float* weights,
+                    const float* factor) {
   for (; d + Vectors * kWidth <= block.value_dim; d += Vectors * kWidth) {
-    add_values<Element, Rows, Vectors>(block, d, weights, factor, row_sums, prefetcher);
+    if (block.v_contiguous) {
+      add_values<Element, Rows, Vectors, true>(block, piece, d, weights, factor);
+    } else {
+      add_values<Element, Rows, Vectors, false>(block, piece, d, weights, factor);
+    }
   }
-  if constexpr (Vectors > 1) {
-    add_all_values<Element, Rows, Vectors / 2>(block, d, weights, factor, row_sums, prefetcher);
-  }
+  if constexpr (Vectors > 1) add_all_values<Element, Rows, Vectors / 2>(block, piece, d, weights, factor);
 }
 
-/// The block for rows [first, first + Rows). The rows of a block are dealt out in such chunks; each prefetches its
-/// share of the next block.
+/// First half of a piece: weights[r * kStepTokens + t], and the factor for what each row has summed before.
 template <typename Element, int Rows>
-void attend_rows(const TileBlock& block, std::int32_t first) {
-  constexpr int kTokens = kWidth / power_of_two(Rows);
-  constexpr int kVectors = Simd::kAccumulators / power_of_two(Rows) < 8 ? Simd::kAccumulators / power_of_two(Rows) : 8;
-  const std::int32_t share_begin = static_cast<std::int32_t>(std::int64_t{block.next_tokens} * first / block.rows);
-  const std::int32_t share_end =
-      static_cast<std::int32_t>(std::int64_t{block.next_tokens} * (first + Rows) / block.rows);
-  const std::int32_t vectors = block.value_dim / kWidth;
-  const std::int32_t value_passes = vectors / kVectors + __builtin_popcount(vectors % kVectors);
-  Prefetcher k_prefetcher(block.next_k_rows + share_begin, share_end - share_begin, block.k_row_bytes,
-                          (block.tokens + kTokens - 1) / kTokens * (block.head_dim / kWidth));
-  Prefetcher v_prefetcher(block.next_v_rows + share_begin, share_end - share_begin, block.v_row_bytes,
-                          block.tokens * value_passes);
-  alignas(64) float scores[Rows * kBlockTokens];
-  float factor[Rows];
-  dot_rows<Element, Rows>(block, block.q + first * block.q_stride, k_prefetcher, scores);
+void weigh(const TileBlock& block, const Piece& piece, float* weights, float* factor) {
+  dot_rows<Element, Rows>(block, piece, weights);
   for (int r = 0; r < Rows; ++r) {
-    factor[r] =
-        softmax_row(block.tokens, scores + r * kBlockTokens, block.row_max[first + r], block.row_weight[first + r]);
+    factor[r] = softmax_row(piece.tokens, weights + r * kStepTokens, block.row_max[piece.first_row + r],
+                            block.row_weight[piece.first_row + r]);
   }
-  add_all_values<Element, Rows, kVectors>(block, 0, scores, factor, block.sums + first * block.sum_stride,
-                                          v_prefetcher);
 }
 
-/// to[i] = element i of the stored ones at `from`, as float.
+/// Second half of a piece: adds V by these weights.
+template <typename Element, int Rows>
+void accumulate(const TileBlock& block, const Piece& piece, const float* weights, const float* factor) {
+  constexpr int kVectors = Simd::kAccumulators / power_of_two(Rows) < 8 ? Simd::kAccumulators / power_of_two(Rows) : 8;
+  add_all_values<Element, Rows, kVectors>(block, piece, 0, weights, factor);
+}
+
 template <typename Element>
-void widen(const std::byte* from, std::int32_t count, float* to) {
-  const typename Element::Stored* stored = reinterpret_cast<const typename Element::Stored*>(from);
-  std::int32_t i = 0;
-  for (; i + kWidth <= count; i += kWidth) Simd::store(to + i, Element::load(stored + i));
-  typename Element::Stored rest[kWidth] = {};
-  for (std::int32_t j = i; j < count; ++j) rest[j - i] = stored[j];
-  float values[kWidth];
-  Simd::store(values, Element::load(rest));
-  for (std::int32_t j = i; j < count; ++j) to[j] = values[j - i];
+void weigh_piece(const TileBlock& block, const Piece& piece, float* weights, float* factor) {
+  switch (piece.rows) {
+    case 4:
+      return weigh<Element, 4>(block, piece, weights, factor);
+    case 3:
+      return weigh<Element, 3>(block, piece, weights, factor);
+    case 2:
+      return weigh<Element, 2>(block, piece, weights, factor);
+    default:
+      return weigh<Element, 1>(block, piece, weights, factor);
+  }
 }
 
+template <typename Element>
+void accumulate_piece(const TileBlock& block, const Piece& piece, const float* weights, const float* factor) {
+  switch (piece.rows) {
+    case 4:
+      return accumulate<Element, 4>(block, piece, weights, factor);
+    case 3:
+      return accumulate<Element, 3>(block, piece, weights, factor);
+    case 2:
+      return accumulate<Element, 2>(block, piece, weights, factor);
+    default:
+      return accumulate<Element, 1>(block, piece, weights, factor);
+  }
+}
+
+/// The piece of the block for rows from first_row on and tokens from first_token on. The first rows of a step fetch
+/// the tokens of the next step, or of the next block; the others ask for what is there, which costs next to nothing.
+inline Piece piece_at(const TileBlock& block, std::int32_t first_row, std::int32_t first_token) {
+  const std::int32_t next = first_token + kStepTokens;
+  Piece piece;
+  piece.first_row = first_row;
+  piece.rows = least(kChunkRows, block.rows - first_row);
+  piece.first_token = first_token;
+  piece.tokens = least(kStepTokens, block.tokens - first_token);
+  piece.ahead_k_rows = block.k_rows + first_token;
+  piece.ahead_v_rows = block.v_rows + first_token;
+  if (first_row > 0) return piece;
+  const bool inside = next < block.tokens;
+  if (inside || block.next_k_rows != nullptr) piece.ahead_k_rows = inside ? block.k_rows + next : block.next_k_rows;
+  if (inside || block.next_v_rows != nullptr) piece.ahead_v_rows = inside ? block.v_rows + next : block.next_v_rows;
+  return piece;
+}
+
+/// Goes through the pieces, and accumulates each only after the next one is weighed: a softmax is a long chain of
+/// dependent operations, and there is other work beside it this way.
 template <typename Element>
 void attend_block(const TileBlock& block) {
-  std::int32_t first = 0;
-  for (; first + 4 <= block.rows; first += 4) attend_rows<Element, 4>(block, first);
-  switch (block.rows - first) {
-    case 3:
-      attend_rows<Element, 3>(block, first);
-      break;
-    case 2:
-      attend_rows<Element, 2>(block, first);
-      break;
-    case 1:
-      attend_rows<Element, 1>(block, first);
-      break;
-    default:
-      break;
+  alignas(64) float weights[2][kChunkRows * kStepTokens];
+  float factor[2][kChunkRows];
+  Piece last{};
+  int turn = 0;
+  for (std::int32_t token = 0; token < block.tokens; token += kStepTokens) {
+    for (std::int32_t row = 0; row < block.rows; row += kChunkRows) {
+      const Piece piece = piece_at(block, row, token);
+      weigh_piece<Element>(block, piece, weights[turn], factor[turn]);
+      turn = 1 - turn;
+      if (last.rows > 0) accumulate_piece<Element>(block, last, weights[turn], factor[turn]);
+      last = piece;
+    }
+  }
+  accumulate_piece<Element>(block, last, weights[1 - turn], factor[1 - turn]);
+}
+
+/// Rows of q as float in the order that dot_rows reads them: chunk by chunk of kChunkRows rows, of each the vectors
+/// with the first elements of its rows, then those with the next.
+template <typename Element>
+void pack_query(const std::byte* const* rows, std::int32_t row_count, std::int32_t elements, std::int32_t head_dim,
+                float* to) {
+  using Stored = typename Element::Stored;
+  for (std::int32_t first = 0; first < row_count; first += kChunkRows) {
+    const std::int32_t chunk = least(kChunkRows, row_count - first);
+    for (std::int32_t d = 0; d < head_dim; d += kWidth) {
+      for (std::int32_t r = 0; r < chunk; ++r) {
+        const Stored* const from = row<Element>(rows, first + r);
+        Stored part[kWidth] = {};
+        for (std::int32_t i = d; i < least(d + kWidth, elements); ++i) part[i - d] = from[i];
+        Simd::store(to + first * head_dim + d * chunk + r * kWidth, Element::load(part));
+      }
+    }
   }
 }
 
 template <typename Element>
 TileKernel kernel_of() {
-  return {attend_block<Element>, widen<Element>};
+  return {attend_block<Element>, pack_query<Element>};
 }
 
 }  // namespace
