@@ -85,7 +85,7 @@ TEST(Tensors, RowsOfContiguousLayoutsFillTheTensorsExactly) {
         for (std::int32_t h = 0; h < w.geometry.kv_heads; ++h) starts.insert(k_row(w, t, r, p, h));
       }
     }
-    const std::int64_t rows = static_cast<std::int64_t>(t.k.size()) / (w.geometry.head_dim * 2);
+    const std::int64_t rows = static_cast<std::int64_t>(t.k.size()) / 2 / w.geometry.head_dim;
     ASSERT_EQ(static_cast<std::int64_t>(starts.size()), rows);
     EXPECT_EQ(*starts.rbegin(), (rows - 1) * w.geometry.head_dim);
   }
@@ -149,7 +149,7 @@ TEST(Tensors, ContextsAndQueriesArePrefixSums) {
 
 TEST(Tensors, MemoryIsCheckedBeforeItIsTaken) {
   const Workload w = parse_spec("h=8/8,d=128:4q1s1k");
-  const std::int64_t exact = (4 * 8 * 128 + 2 * 4 * 1024 * 8 * 128) * 2;
+  const std::int64_t exact = 2LL * (4 * 8 * 128 + 2 * 4 * 1024 * 8 * 128);
   EXPECT_NO_THROW(make_tensors(w, exact));
   tests::expect_refused([&] { make_tensors(w, exact - 1); }, {"h=8/8,d=128:4q1s1k", "16785408", "16785407"});
 }
