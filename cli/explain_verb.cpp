@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <memory>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/explain.h"
+#include "cli/gantt.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/signals.h"
+#include "cli/targets.h"
+#include "cli/trace.h"
+#include "reports/output_files.h"
+
+namespace splitwave::cli {
+namespace {
+
+struct ExplainCommand {
+  WorkloadOptions workload;
+  MachineOptions machine{{"h200"}};
+  std::vector<std::string> schedules;
+  std::int32_t threads = 0;
+  std::string trace;
+  std::string gantt;
+  bool json = false;
+};
+
+struct Explained {
+  const workloads::Workload* workload = nullptr;
+  Explanation explanation;
+};
+
+TracedRun traced(const Explained& one, bool with_workload) {
+  const Explanation& e = one.explanation;
+  std::string title = fmt::format("simulator: {} on {}", e.plan.schedule, e.machine);
+  if (with_workload) title += ", " + e.workload;
+  return {std::move(title), one.workload, &e.plan, &e.timeline};
+}
+
+void write_pictures(const ExplainCommand& options, const std::vector<Explained>& all, bool many_workloads) {
+  std::vector<TracedRun> traces;
+  std::vector<GanttRun> rows;
+  for (const Explained& one : all) {
+    traces.push_back(traced(one, many_workloads));
+    rows.push_back({traces.back(), one.explanation.grid.sms, one.explanation.grid.ctas_per_sm});
+  }
+  if (!options.trace.empty()) reports::write_file(options.trace, chrome_trace(traces));
+  if (!options.gantt.empty()) reports::write_file(options.gantt, gantt_svg(rows));
+}
+
+void explain_all(const ExplainCommand& options) {
+  const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
+  const std::vector<Target> machines = targets(options.machine, thread_count(options.threads));
+  const std::vector<std::string> names = chosen_schedules(options.schedules, loaded);
+  const bool pictures = !options.trace.empty() || !options.gantt.empty();
+  catch_stop_signals();
+  std::vector<Explained> all;
+  bool first = true;
+  for (const workloads::Workload& workload : loaded) {
+    for (const Target& target : machines) {
+      for (const std::string& name : names) {
+        stop_if_asked();
+        Explanation explanation = explain(name, workload, target);
+        if (options.json) {
+          print(to_json(explanation) + '\n');
+        } else {
+          print(fmt::format("{}{}", first ? "" : "\n", to_text(explanation)));
+        }
+        first = false;
+        if (pictures) all.push_back({&workload, std::move(explanation)});
+      }
+    }
+  }
+  write_pictures(options, all, loaded.size() > 1);
+}
+
+}  // namespace
+
+void add_explain(CLI::App& program, int&) {
+  const auto options = std::make_shared<ExplainCommand>();
+  options->schedules = {"auto"};
+  CLI::App* verb = program.add_subcommand("explain", "Say why a schedule takes its time, and what would be faster");
+  verb->footer(
+      "  splitwave explain -w llama-3-8b:8q1s32k --gpu h200 --schedule fa2\n"
+      "  splitwave explain -w llama-3-8b:1q1s512 --gpu h100-sxm --schedule fa3,seq-aware --json\n"
+      "  splitwave explain -w h=2/2,d=64:1q1s640 --sms 5 --ctas-per-sm 1 --schedule fa2,fixed-split:2,lean "
+      "--gantt figure.svg");
+  add_workload_options(*verb, options->workload);
+  add_machine_options(*verb, options->machine);
+  add_schedule_option(*verb, options->schedules);
+  add_threads_option(*verb, options->threads);
+  verb->add_option("--trace", options->trace, "write a trace for ui.perfetto.dev or chrome://tracing")
+      ->type_name("FILE.json");
+  verb->add_option("--gantt", options->gantt, "draw who works when: a row per SM slot, a panel per schedule")
+      ->type_name("FILE.svg");
+  add_json_option(*verb, options->json, "one JSON object per schedule (docs/explain.md)");
+  verb->callback([options] { explain_all(*options); });
+}
+
+}  // namespace splitwave::cli

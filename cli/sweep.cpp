@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/build_info.h"
+#include "cli/commands.h"
+#include "cli/exit_codes.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "cli/sweep_evaluate.h"
+#include "cli/sweep_fields.h"
+#include "cli/sweep_mpi.h"
+#include "cli/sweep_store.h"
+#include "cli/targets.h"
+#include "reports/table.h"
+#include "workloads/error.h"
+#include "workloads/load.h"
+
+namespace splitwave::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct SweepCommand {
+  WorkloadOptions workload;
+  MachineOptions machine{{"h200"}};
+  std::vector<std::string> schedules;
+  std::vector<std::string> axes;
+  std::string shard = "1/1";
+  std::vector<std::string> merge;
+  std::string out;
+  std::int64_t chunk = 4096;
+  std::int32_t threads = 0;
+  bool resume = false;
+  bool fields = false;
+  bool json = false;
+};
+
+/// What a machine was read from: a file's text, this CPU's figures, or a shipped machine's name.
+std::vector<std::string> machine_inputs(const SweepCommand& options, const std::vector<Target>& machines) {
+  std::vector<std::string> inputs;
+  for (std::size_t i = 0; i < machines.size(); ++i) {
+    const std::string& given = options.machine.gpus[i];
+    if (const auto& cpu = machines[i].cpu) {  // measured anew on each computer
+      inputs.push_back(fmt::format("{} {} {} {} {} {} {}", cpu->model, fmt::join(cpu->read_bytes_per_second, ","),
+                                   fmt::join(cpu->row_read_bytes_per_second, ","), cpu->token_seconds_per_kv_byte,
+                                   cpu->fork_seconds, cpu->item_seconds, cpu->merge_seconds_per_row_split));
+    } else {
+      inputs.push_back(fs::is_regular_file(given) ? workloads::read_text_file(given) : given);
+    }
+  }
+  return inputs;
+}
+
+void print_fields() {
+  reports::Table table{{{"field"}, {"values"}, {"what"}}, {}};
+  for (const SweepField& field : sweep_fields()) {
+    const AxisDomain& domain = field.domain;
+    const char* type = domain.type == AxisType::text ? "words" : domain.type == AxisType::real ? "numbers" : "integers";
+    table.rows.push_back({std::string(domain.name), type, std::string(field.summary)});
+  }
+  print(reports::to_text(table));
+}
+
+void print_totals(const SweepCommand& options, const SweepTotals& totals, const fs::path& folder) {
+  const std::string records = (folder / "records.jsonl").string();
+  if (options.json) {
+    nlohmann::ordered_json json = {{"points", totals.points}, {"infeasible", totals.infeasible}, {"records", records}};
+    print(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
+  } else {
+    print(fmt::format("{} points, {} of them infeasible: {}\n", totals.points, totals.infeasible, records));
+  }
+}
+
+void merge(const SweepCommand& options) {
+  std::vector<fs::path> folders(options.merge.begin(), options.merge.end());
+  const fs::path out = options.out.empty() ? folders.front() : fs::path(options.out);
+  print_totals(options, merge_sweep(folders, out), out);
+}
+
+/// One sweep by this process, and by those beside it.
+class SweepRun {
+ public:
+  explicit SweepRun(const SweepCommand& options) : options_(options) {
+    try {
+      processes_.agree([this] { return prepare(); });
+      prepared_ = true;
+    } catch (const workloads::InputError&) {
+      if (processes_.first()) throw;  // one message is enough
+    }
+  }
+
+  /// False on a process that has nothing to do because the input is bad.
+  bool prepared() const { return prepared_; }
+
+  void run() {
+    SweepEvaluator evaluator(space_, thread_count(options_.threads), commit(), version());
+    processes_.run([this] { return begin(); },
+                   [&](std::int64_t chunk) {
+                     const std::int64_t first = chunk * options_.chunk;
+                     return evaluator.lines(first, std::min(first + options_.chunk, manifest_.points));
+                   },
+                   [this](std::int64_t chunk, const std::string& lines) { write(chunk, lines); });
+    if (processes_.first()) finish();
+  }
+
+ private:
+  std::string prepare() {
+    shard_ = parse_shard(options_.shard);
+    if (options_.workload.workload.empty()) {
+      throw workloads::InputError("sweep: -w/--workload is missing; allowed: FILE, NAME or SPEC, or --merge DIR...");
+    }
+    if (options_.out.empty()) throw workloads::InputError("sweep: --out is missing; allowed: a folder for the results");
+    std::vector<Target> machines = targets(options_.machine, thread_count(options_.threads));
+    std::vector<workloads::Workload> loaded = load_workloads(options_.workload);
+    const std::vector<std::string> inputs = machine_inputs(options_, machines);
+    space_ = make_space(std::move(machines), std::move(loaded), options_.axes, options_.schedules);
+    manifest_ = make_manifest(space_, inputs, options_.chunk, commit(), version());
+    return manifest_.text;
+  }
+
+  std::vector<std::int64_t> begin() {
+    catch_stop_signals();
+    folder_.emplace(options_.out, manifest_, shard_, options_.resume);
+    std::vector<std::int64_t> chunks;
+    if (!folder_->finished()) chunks = folder_->missing();
+    progress_.emplace(static_cast<double>(chunks.size()));
+    progress_->show("sweep");
+    return chunks;
+  }
+
+  void write(std::int64_t chunk, const std::string& lines) {
+    folder_->write(chunk, lines);
+    progress_->add(1);
+    progress_->show(
+        fmt::format("{} of {} points", std::min((chunk + 1) * options_.chunk, manifest_.points), manifest_.points));
+    stop_if_asked();
+  }
+
+  void finish() {
+    progress_.reset();
+    if (shard_.count > 1) {
+      print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count, folder_->path().string()));
+      return;
+    }
+    if (!folder_->finished()) print_totals(options_, merge_sweep({folder_->path()}, folder_->path()), folder_->path());
+    remove_chunks(folder_->path());
+  }
+
+  const SweepCommand& options_;
+  bool prepared_ = false;
+  Shard shard_;
+  SweepProcesses processes_;
+  SweepSpace space_;
+  SweepManifest manifest_;
+  std::optional<SweepFolder> folder_;
+  std::optional<Progress> progress_;
+};
+
+void run_sweep(const SweepCommand& options, int& status) {
+  if (options.fields) return print_fields();
+  if (!options.merge.empty()) return merge(options);
+  SweepRun run(options);
+  if (run.prepared()) {
+    run.run();
+  } else {
+    status = kBadInput;  // the first process of the job says why
+  }
+}
+
+}  // namespace
+
+void add_sweep(CLI::App& program, int& status) {
+  const auto options = std::make_shared<SweepCommand>();
+  CLI::App* verb = program.add_subcommand("sweep", "Predict every point of a product of axes, sharded and resumable");
+  verb->footer(
+      "  splitwave sweep -w llama-3-8b:8q1s32k --gpu h200 --axis context=1k..128kx2 --axis sms=100:200:4 --out s\n"
+      "  splitwave sweep -w llama-3-8b:1q1s8k --schedule fixed-split --axis schedule_argument=1:64 --out s\n"
+      "  splitwave sweep ... --out s --resume               go on after a stop, a kill or a crash\n"
+      "  splitwave sweep ... --out s2 --shard 2/8           one of eight parts\n"
+      "  splitwave sweep --merge s1 s2 s3 --out all         put shards together\n"
+      "  splitwave sweep --fields                           what an axis can be");
+  add_workload_options(*verb, options->workload);
+  verb->get_option("--workload")->required(false);
+  add_machine_options(*verb, options->machine);
+  add_schedule_option(*verb, options->schedules);
+  verb->add_option("--axis", options->axes,
+                   "vary a field: a,b,c or first:last[:step] or first..lastxfactor; repeatable")
+      ->type_name("FIELD=VALUES")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  add_out_option(*verb, options->out, "the sweep's folder; records.jsonl is there when it is complete");
+  verb->add_flag("--resume", options->resume, "go on with the sweep in --out");
+  verb->add_option("--shard", options->shard, "compute part i of N only")->type_name("i/N");
+  verb->add_option("--merge", options->merge, "put the shards in these folders together")->type_name("DIR...");
+  verb->add_option("--chunk", options->chunk, "points that are written, and can be lost, at a time")
+      ->type_name("N")
+      ->check(integer_between(1, 1 << 20))
+      ->capture_default_str();
+  add_threads_option(*verb, options->threads);
+  verb->add_flag("--fields", options->fields, "list what an axis can be");
+  add_json_option(*verb, options->json, "the totals as one JSON object");
+  verb->callback([options, &status] { run_sweep(*options, status); });
+}
+
+}  // namespace splitwave::cli
