@@ -1,0 +1,34 @@
+# splitwave_find_cuda(<variable>)
+# Sets <variable> to whether the CUDA kernels are built. SPLITWAVE_CUDA: AUTO builds them where nvcc is found, ON
+# demands it, OFF leaves them out.
+set(SPLITWAVE_CUDA AUTO CACHE STRING "Build the CUDA kernels: AUTO, ON or OFF")
+set_property(CACHE SPLITWAVE_CUDA PROPERTY STRINGS AUTO ON OFF)
+
+macro(splitwave_find_cuda variable)
+  set(${variable} OFF)
+  if(NOT SPLITWAVE_CUDA STREQUAL "OFF")
+    # Left alone, CMake would compile for an architecture that none of the kernels is made for.
+    if(NOT CMAKE_CUDA_ARCHITECTURES)
+      set(CMAKE_CUDA_ARCHITECTURES "80;90a" CACHE STRING "CUDA architectures")
+    endif()
+    include(CheckLanguage)
+    check_language(CUDA)
+    if(CMAKE_CUDA_COMPILER)
+      enable_language(CUDA)
+      find_package(CUDAToolkit REQUIRED)
+      set(${variable} ON)
+    elseif(SPLITWAVE_CUDA STREQUAL "ON")
+      message(FATAL_ERROR "SPLITWAVE_CUDA is ON, but no CUDA compiler was found; set CMAKE_CUDA_COMPILER or CUDACXX")
+    else()
+      message(STATUS "CUDA compiler not found: the kernels of gpu/ are left out (SPLITWAVE_CUDA=OFF says so on purpose)")
+    endif()
+  endif()
+endmacro()
+
+# CMake 3.25.1 does not know C++20 for CUDA, neither as CUDA_STANDARD nor as a compile feature: the option is given by
+# hand. Warnings of the host compiler without -Wpedantic, which complains about code that nvcc itself generates.
+function(splitwave_cuda_options target)
+  target_compile_options(${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:-std=c++20 -Xcompiler=-Wall,-Wextra>
+    $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SPLITWAVE_WERROR}>>:-Werror=all-warnings>)
+endfunction()

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0
+// Decode attention on a CUDA device: any workload that a kernel is compiled for, any valid plan.
+//
+//   auto tensors = gpu::DeviceTensors::upload(workload, host_tensors);
+//   gpu::Decoder decoder(gpu::capacity_of(workload, plan, variant));
+//   decoder.set_plan(workload, tensors.addressing(), plan, variant);
+//   decoder.launch(tensors.pointers(0));
+//   decoder.synchronize();
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gpu/addressing.h"
+#include "gpu/variant.h"
+#include "schedules/plan.h"
+#include "workloads/tensors.h"
+#include "workloads/workload.h"
+
+namespace splitwave::gpu {
+
+/// Device memory of one attention call. Elements of geometry.dtype.
+struct DevicePointers {
+  const void* q = nullptr;  ///< [query token][query head][head_dim], dense, 16-byte aligned
+  const void* k = nullptr;  ///< by KvAddressing, 16-byte aligned
+  const void* v = nullptr;
+  const std::int32_t* block_table = nullptr;  ///< paged only
+  void* output = nullptr;                     ///< like q
+  float* lse = nullptr;                       ///< [query token][query head], natural log; null: not wanted
+};
+
+/// Output and LSE on the host, as floats, laid out as on the device.
+struct HostResult {
+  std::vector<float> output;
+  std::vector<float> lse;
+};
+
+/// The tensors of a workload in device memory: Q, output and LSE once, K and V in `copies` copies, so that timing can
+/// go round them with a cold L2.
+class DeviceTensors {
+ public:
+  static DeviceTensors upload(const workloads::Workload& workload, const workloads::Tensors& tensors);
+  /// Generates the values of make_tensors on the device, bit for bit.
+  static DeviceTensors generate(const workloads::Workload& workload, std::int32_t copies);
+
+  ~DeviceTensors();
+  DeviceTensors(DeviceTensors&&) noexcept;
+  DeviceTensors& operator=(DeviceTensors&&) noexcept;
+
+  const KvAddressing& addressing() const;
+  std::int32_t copies() const;
+  DevicePointers pointers(std::int32_t copy) const;
+
+  /// Fills output and LSE with NaN, so that an element nobody writes shows.
+  void poison_outputs();
+  HostResult download() const;
+  /// K and V of copy 0 as stored, for tests of generate().
+  workloads::Tensors download_tensors() const;
+
+ private:
+  struct State;
+  explicit DeviceTensors(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+/// Bytes that generate() allocates.
+std::int64_t device_bytes(const workloads::Workload& workload, std::int32_t copies);
+
+/// Room for plans: they may change between launches, and between replays of a captured graph, as long as they fit.
+struct Capacity {
+  std::int64_t items = 0;
+  std::int64_t merges = 0;
+  std::int64_t partials = 0;  ///< slots times row blocks
+  std::int32_t row_tiles = 1;
+  std::int32_t head_dim = 128;
+};
+Capacity capacity_of(const workloads::Workload& workload, const schedules::Plan& plan, const Variant& variant);
+
+/// How a kernel relates to the kernel before it on the stream (programmatic dependent launch, sm_90).
+enum class Overlap {
+  none,        ///< starts when the previous kernel has ended
+  wait_first,  ///< its prologue overlaps; waits before it reads anything
+  prefetch,    ///< also requests its first K and V; only if the previous kernel writes neither
+};
+
+/// When the next kernel on the stream may start its own prologue, where Overlap allows one.
+enum class Trigger { at_start, after_stream };
+
+struct LaunchOptions {
+  Overlap overlap = Overlap::none;
+  Trigger trigger = Trigger::after_stream;
+  /// Read items from the device tables although the plan is uniform; launch what the capacity holds, so that the
+  /// captured launch can be replayed with other plans of the same merge kind and dispatch.
+  bool replayable = false;
+  bool keep_kv_in_l2 = false;  ///< K and V are read again soon
+  double wait_seconds = 2;     ///< most that a host CTA waits for its peers
+  // Test hooks.
+  std::uint32_t delay_seed = 0;    ///< not 0: CTAs start after pseudo-random pauses
+  std::int32_t dropped_slot = -1;  ///< the arrival of this slot is lost
+  bool count_visits = false;
+};
+
+/// Times of the host's work for one plan. Seconds.
+struct HostTimes {
+  double encode = 0;
+  double upload = 0;
+};
+
+/// Runs plans. Owns the plan's tables and the workspace (partial results, arrival counters); one Decoder per stream.
+class Decoder {
+ public:
+  explicit Decoder(const Capacity& capacity);
+  ~Decoder();
+  Decoder(Decoder&&) noexcept;
+  Decoder& operator=(Decoder&&) noexcept;
+
+  /// Encodes the plan and queues its upload. Later launches, and replays of earlier captured ones if they are
+  /// replayable, run this plan. Throws InputError if it does not fit the capacity, if no kernel is compiled for it, or
+  /// if its merge waits for CTAs that cannot be resident together.
+  HostTimes set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
+                     const Variant& variant, const LaunchOptions& options = {});
+
+  /// Queues the kernels of the plan on this decoder's stream.
+  void launch(const DevicePointers& pointers);
+
+  /// Captures `pointers.size()` launches, one after another, as a graph that replay() runs.
+  void capture(const std::vector<DevicePointers>& pointers);
+  void replay();
+
+  /// Waits for the stream. Throws DeviceError if a kernel failed, if a host CTA waited in vain, or if an output's
+  /// arrivals are incomplete; the workspace is then reset and can be used again.
+  void synchronize();
+
+  /// How often each item of the plan ran since set_plan with count_visits, in the plan's order of items.
+  std::vector<std::uint64_t> visits() const;
+
+  /// True if the current plan runs without tables.
+  bool uniform() const;
+
+  /// CTAs of the decode kernel, all ranks and row blocks.
+  std::int64_t ctas() const;
+
+  /// The stream (cudaStream_t), for callers with work of their own to order.
+  void* stream() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// The whole way once: upload, run, download. Throws as the parts do.
+HostResult run(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
+               const Variant& variant, const LaunchOptions& options = {});
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/device.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <mutex>
+
+#include "gpu/cuda_check.h"
+#include "workloads/error.h"
+
+namespace splitwave::gpu {
+
+bool has_device() {
+  try {
+    int count = 0;
+    SPLITWAVE_CUDA_CHECK(cudaGetDeviceCount(&count));
+    return count > 0;
+  } catch (const workloads::MissingError&) {
+    return false;
+  }
+}
+
+namespace {
+
+Device query_device(int index) {
+  cudaDeviceProp properties{};
+  int driver = 0;
+  SPLITWAVE_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
+  SPLITWAVE_CUDA_CHECK(cudaDriverGetVersion(&driver));
+  Device device;
+  device.name = properties.name;
+  device.sms = properties.multiProcessorCount;
+  device.compute_capability = 10 * properties.major + properties.minor;
+  device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
+  device.l2_bytes = properties.l2CacheSize;
+  device.shared_bytes_per_cta = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
+  device.driver = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
+  return device;
+}
+
+}  // namespace
+
+Device current_device() {
+  // Asking the driver takes longer than planning a decode step.
+  static std::mutex mutex;
+  static std::map<int, Device> known;
+  int index = 0;
+  SPLITWAVE_CUDA_CHECK(cudaGetDevice(&index));
+  const std::lock_guard lock(mutex);
+  auto place = known.find(index);
+  if (place == known.end()) place = known.emplace(index, query_device(index)).first;
+  return place->second;
+}
+
+}  // namespace splitwave::gpu

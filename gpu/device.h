@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace splitwave::gpu {
+
+/// The current CUDA device.
+struct Device {
+  std::string name;
+  std::int32_t sms = 0;
+  std::int32_t compute_capability = 0;  ///< 10 * major + minor: 90 for Hopper
+  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;
+  std::int64_t shared_bytes_per_cta = 0;
+  std::string driver;  ///< highest CUDA version that the driver knows, "13.0"
+};
+
+/// True if a CUDA device can be used. Throws DeviceError if there is one and it is broken.
+bool has_device();
+
+/// Throws MissingError if there is no device.
+Device current_device();
+
+}  // namespace splitwave::gpu

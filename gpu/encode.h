@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+// A plan in the form that the kernels read. Host code without CUDA.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "gpu/addressing.h"
+#include "gpu/kernels/params.h"
+#include "schedules/plan.h"
+#include "workloads/workload.h"
+
+namespace splitwave::gpu {
+
+/// What a plan needs of a table. Counts.
+struct PlanSize {
+  std::int64_t items = 0;  ///< at least one per list
+  std::int64_t merges = 0;
+  std::int64_t slots = 0;
+  std::int32_t lists = 0;
+  std::int32_t most_rows = 0;  ///< of an output tile
+};
+PlanSize size_of(const schedules::Plan& plan);
+
+/// Turns plans into tables of items. Keeps its scratch memory from call to call, so that planning the next decode step
+/// allocates nothing.
+class Encoder {
+ public:
+  /// Writes the plan's items to `items` (the first items of the lists first; unused places after them up to
+  /// `spare_lists` get items that do nothing) and its merges to `merges`. Returns the number of items written. Throws
+  /// InputError if a number does not fit the table's fields: 65,535 rows or parts of an output, 64 GiB of K.
+  std::int64_t encode(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
+                      std::int32_t spare_lists, std::span<DeviceItem> items, std::span<DeviceMerge> merges);
+
+ private:
+  void encode_outputs(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan);
+
+  std::vector<DeviceItem> outputs_;  ///< per output tile: what all its items have in common
+  std::vector<std::int32_t> first_query_;
+};
+
+/// The plan as arithmetic, if each of its lists is what UniformPlan computes for it.
+std::optional<UniformPlan> as_uniform(const workloads::Workload& workload, const KvAddressing& addressing,
+                                      const schedules::Plan& plan);
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+// Partial results become one: of a CTA's warps, of a cluster's CTAs, of an output's items. Always in a fixed order, so
+// that results do not depend on timing.
+#pragma once
+
+#include "gpu/kernels/config.cuh"
+#include "gpu/kernels/params.h"
+#include "gpu/kernels/ptx.cuh"
+
+namespace splitwave::gpu {
+
+/// The packed rows of a CTA's row block, and where they lie in Q and in the output.
+struct Rows {
+  int query_row;
+  int row_begin;
+  int head_count;
+  int count;  ///< rows that exist
+  int query_heads;
+
+  /// Index of the row in [query token][query head].
+  __device__ __forceinline__ std::int64_t index(int row) const {
+    int head = row_begin + row;
+    std::int64_t at = query_row;
+    for (; head >= head_count; head -= head_count) at += query_heads;  // one step per query: cheaper than to divide
+    return at + head;
+  }
+};
+
+/// Where a number of partial results lie, all alike. Strides in bytes.
+struct Source {
+  const char* fragments;
+  std::int64_t fragment_stride;
+  const char* sums;  ///< pairs of rows: max, sum, max, sum
+  std::int64_t sum_stride;
+  int count;
+};
+
+/// A lane's part of one fragment, unnormalised, with the maxima and sums of its two rows.
+struct Running {
+  float o[4] = {};
+  float maximum[2] = {kNothingSeen, kNothingSeen};
+  float sum[2] = {};
+};
+
+/// Partial results that are combined at a time.
+inline constexpr int kBatch = 4;
+
+/// Adds the source's partial results to `run`, in order. fragment, pair: byte offsets within a partial result. One code
+/// for shared and global memory: every kernel launch fetches its code anew, and a copy for each source costs a small
+/// problem more than the slower generic loads.
+__device__ __forceinline__ void combine(const Source& source, int fragment, int pair, Running& run) {
+#pragma unroll 1
+  for (int first = 0; first < source.count; first += kBatch) {
+    float4 sums[kBatch];
+    float4 o[kBatch];
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      sums[i] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
+      o[i] = make_float4(0, 0, 0, 0);
+      if (first + i < source.count) {
+        sums[i] = *reinterpret_cast<const float4*>(source.sums + (first + i) * source.sum_stride + pair);
+        o[i] = *reinterpret_cast<const float4*>(source.fragments + (first + i) * source.fragment_stride + fragment);
+      }
+    }
+    float raised[2] = {run.maximum[0], run.maximum[1]};
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      raised[0] = fmaxf(raised[0], sums[i].x);
+      raised[1] = fmaxf(raised[1], sums[i].z);
+    }
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const float factor = ptx::exp2_approximate(run.maximum[j] - raised[j]);
+      run.sum[j] *= factor;
+      run.o[j] *= factor;
+      run.o[j + 2] *= factor;
+      run.maximum[j] = raised[j];
+    }
+#pragma unroll
+    for (int i = 0; i < kBatch; ++i) {
+      const float factor0 = ptx::exp2_approximate(sums[i].x - raised[0]);
+      const float factor1 = ptx::exp2_approximate(sums[i].z - raised[1]);
+      run.sum[0] += factor0 * sums[i].y;
+      run.sum[1] += factor1 * sums[i].w;
+      run.o[0] += factor0 * o[i].x;
+      run.o[1] += factor1 * o[i].y;
+      run.o[2] += factor0 * o[i].z;
+      run.o[3] += factor1 * o[i].w;
+    }
+  }
+}
+
+/// The factors that bring kCount partial results to their common maximum, for the two rows of a lane.
+template <int kCount>
+struct Weights {
+  float factor[kCount][2];
+  float maximum[2] = {kNothingSeen, kNothingSeen};
+  float sum[2] = {};
+};
+
+/// sums: of the lane's pair of rows in the first partial result; the others follow at `stride`. Shared memory.
+template <int kCount>
+__device__ __forceinline__ Weights<kCount> weigh(const float4* sums, int stride) {
+  Weights<kCount> weights;
+  float4 x[kCount];
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    x[i] = sums[i * stride];
+    weights.maximum[0] = fmaxf(weights.maximum[0], x[i].x);
+    weights.maximum[1] = fmaxf(weights.maximum[1], x[i].z);
+  }
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    weights.factor[i][0] = ptx::exp2_approximate(x[i].x - weights.maximum[0]);
+    weights.factor[i][1] = ptx::exp2_approximate(x[i].z - weights.maximum[1]);
+    weights.sum[0] += weights.factor[i][0] * x[i].y;
+    weights.sum[1] += weights.factor[i][1] * x[i].w;
+  }
+  return weights;
+}
+
+/// One fragment of kCount partial results, by their weights: what combine() does, with everything known in advance.
+template <int kCount>
+__device__ __forceinline__ Running gather(const float4* fragments, int stride, const Weights<kCount>& weights) {
+  Running run;
+#pragma unroll
+  for (int j = 0; j < 2; ++j) {
+    run.maximum[j] = weights.maximum[j];
+    run.sum[j] = weights.sum[j];
+  }
+  float4 o[kCount];
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) o[i] = fragments[i * stride];
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) {
+    run.o[0] += weights.factor[i][0] * o[i].x;
+    run.o[1] += weights.factor[i][1] * o[i].y;
+    run.o[2] += weights.factor[i][0] * o[i].z;
+    run.o[3] += weights.factor[i][1] * o[i].w;
+  }
+  return run;
+}
+
+/// Natural-log LSE of a row.
+__device__ __forceinline__ float log_sum_exp(float maximum, float sum) {
+  constexpr float kLn2 = 0.693147180559945309F;
+  return sum == 0 ? -INFINITY : (maximum + log2f(sum)) * kLn2;
+}
+
+/// Writes a finished fragment, normalised and rounded; the first fragment of a row tile also writes the LSE.
+template <class Config>
+__device__ __forceinline__ void write_output(void* output, float* lse, const Rows& rows, int fragment, int lane,
+                                             const Running& run) {
+  using T = ptx::Traits<typename Config::Element>;
+  const int n = fragment / Config::kDimTiles;
+  const int d = fragment % Config::kDimTiles;
+  const float inverse0 = run.sum[0] == 0 ? 0.0F : 1.0F / run.sum[0];
+  const float inverse1 = run.sum[1] == 0 ? 0.0F : 1.0F / run.sum[1];
+  const std::uint32_t low = ptx::transpose(T::pack(run.o[0] * inverse0, run.o[1] * inverse1));
+  const std::uint32_t high = ptx::transpose(T::pack(run.o[2] * inverse0, run.o[3] * inverse1));
+  const int row = n * 8 + (lane >> 2);
+  if (row < rows.count) {
+    auto* to = reinterpret_cast<std::uint32_t*>(static_cast<char*>(output) + rows.index(row) * (Config::kHeadDim * 2) +
+                                                d * 32) +
+               (lane & 3);
+    to[0] = low;
+    to[4] = high;
+  }
+  if (lse != nullptr && d == 0 && lane < 4) {
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      const int sum_row = n * 8 + 2 * lane + j;
+      if (sum_row < rows.count) lse[rows.index(sum_row)] = log_sum_exp(run.maximum[j], run.sum[j]);
+    }
+  }
+}
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// The compile-time shape of a decode kernel, and where its shared memory lies.
+#pragma once
+
+#include <cstdint>
+
+namespace splitwave::gpu {
+
+/// Most CTAs that share an item.
+inline constexpr int kMaxCluster = 8;
+
+/// Split items that a CTA may hold back until its list is done before it looks whether it is to merge them.
+inline constexpr int kMaxPending = 16;
+
+/// A row that has seen nothing has this maximum. Finite, so that differences of maxima are never NaN; far below every
+/// score.
+inline constexpr float kNothingSeen = -1e30F;
+
+template <class Element_, int kHeadDim_, int kRowTiles_, int kWarps_, int kStages_, int kTokens_, bool kPaged_,
+          bool kMasked_ = false, int kSimpleCluster_ = 0>
+struct Config {
+  using Element = Element_;
+  static constexpr int kHeadDim = kHeadDim_;
+  static constexpr int kRowTiles = kRowTiles_;  ///< tiles of 8 packed query rows (N of the MMA)
+  static constexpr int kRows = kRowTiles * 8;
+  static constexpr int kWarps = kWarps_;
+  static constexpr int kThreads = kWarps * 32;
+  static constexpr int kStages = kStages_;  ///< of each warp's private ring
+  static constexpr int kTokens = kTokens_;  ///< KV tokens per stage
+  static constexpr bool kPaged = kPaged_;
+  static constexpr bool kMasked = kMasked_;  ///< can take tiles whose rows see different ranges
+
+  /// Not 0: a simple kernel, for uniform plans without test hooks and waiting merges, in clusters of this size. A small
+  /// problem's time is that of fetching the instructions it runs, about 4.5 cycles each, so it pays to have fewer.
+  static constexpr int kSimpleCluster = kSimpleCluster_;
+  static constexpr bool kSimple = kSimpleCluster > 0;
+
+  static constexpr int kTokenTiles = kTokens / 16;  ///< tiles of 16 tokens (M of the MMA)
+  static constexpr int kDimTiles = kHeadDim / 16;
+  /// A fragment is 16 output elements of 8 rows in fp32: 4 registers of a warp, 512 bytes.
+  static constexpr int kFragments = kRowTiles * kDimTiles;
+  static constexpr int kTileBytes = kTokens * kHeadDim * 2;
+  static constexpr int kStageBytes = 2 * kTileBytes;  ///< K, then V
+
+  static constexpr int kFragmentBytes = kFragments * 512;
+  static constexpr int kSumBytes = kRows * 8;  ///< (max, sum) of each row
+
+  // Shared memory: the rings, the warps' partial results, control (decode.cuh), two receive buffers
+  // (clusters only).
+  static constexpr int kRingBytes = kWarps * kStages * kStageBytes;
+  static constexpr int kReduceBytes = kWarps * (kFragmentBytes + kSumBytes);
+  static constexpr int kReceiveBytes = kFragmentBytes + kMaxCluster * kSumBytes;
+  static constexpr int kReduceOffset = kRingBytes;
+  static constexpr int kWarpSumOffset = kReduceOffset + kWarps * kFragmentBytes;
+  static constexpr int kControlOffset = kReduceOffset + kReduceBytes;
+
+  static constexpr int kReceiveOffset = kControlOffset + 1024;
+
+  static constexpr int shared_bytes(int cluster) { return kReceiveOffset + (cluster > 1 ? 2 * kReceiveBytes : 0); }
+
+  static_assert(kHeadDim % 64 == 0 && kTokens % 16 == 0);
+};
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels that are compiled for an element type, by head dimension.
+#pragma once
+
+#include <array>
+#include <span>
+#include <tuple>
+
+#include "gpu/kernels/decode.cuh"
+#include "gpu/kernels/table.h"
+
+namespace splitwave::gpu {
+
+template <class Config>
+DecodeKernel entry() {
+  return {Config::kHeadDim,
+          Config::kRowTiles,
+          Config::kWarps,
+          Config::kStages,
+          Config::kTokens,
+          Config::kPaged,
+          Config::kMasked,
+          Config::kSimpleCluster,
+          std::is_same_v<typename Config::Element, __nv_bfloat16>,
+          Config::shared_bytes(1),
+          Config::shared_bytes(kMaxCluster),
+          reinterpret_cast<const void*>(&decode_kernel<Config>)};
+}
+
+/// Contiguous and paged.
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false>
+std::array<DecodeKernel, 2> both() {
+  return {entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked>>()};
+}
+
+/// Simple kernels: contiguous and paged, clusters of 1, 2, 4 and 8 as far as each CTA keeps a fragment.
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens>
+std::array<DecodeKernel, 8> simple() {
+  constexpr int kEight = kRowTiles * kHeadDim / 16 >= 8 ? 8 : 4;
+  return {entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, false, 1>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, false, 1>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, false, 2>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, false, 2>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, false, 4>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, false, 4>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, false, kEight>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, false, kEight>>()};
+}
+
+template <class... Groups>
+auto join(const Groups&... groups) {
+  std::array<DecodeKernel, (std::tuple_size_v<Groups> + ...)> all{};
+  std::size_t next = 0;
+  const auto add = [&](const auto& group) {
+    for (const DecodeKernel& kernel : group) all[next++] = kernel;
+  };
+  (add(groups), ...);
+  return all;
+}
+
+// Row tiles, warps, stages, tokens per stage; then the same for tiles whose rows see different KV ranges. Row tiles
+// ascend within each of the two.
+
+template <class Element>
+std::span<const DecodeKernel> d64_kernels() {
+  static const auto all =
+      join(both<Element, 64, 1, 4, 4, 16>(), both<Element, 64, 1, 4, 2, 32>(), both<Element, 64, 1, 4, 3, 32>(),
+           both<Element, 64, 1, 4, 4, 32>(), both<Element, 64, 1, 8, 2, 32>(), both<Element, 64, 2, 4, 2, 32>(),
+           both<Element, 64, 2, 4, 4, 32>(), both<Element, 64, 4, 4, 3, 32>(), both<Element, 64, 1, 4, 2, 32, true>(),
+           both<Element, 64, 2, 4, 2, 32, true>(), both<Element, 64, 4, 4, 2, 32, true>());
+  return all;
+}
+
+template <class Element>
+std::span<const DecodeKernel> d128_kernels() {
+  static const auto all =
+      join(both<Element, 128, 1, 4, 4, 16>(), both<Element, 128, 1, 4, 2, 16>(), both<Element, 128, 1, 4, 2, 32>(),
+           both<Element, 128, 1, 8, 2, 16>(), both<Element, 128, 2, 4, 2, 16>(), both<Element, 128, 2, 4, 4, 16>(),
+           both<Element, 128, 4, 4, 2, 16>(), both<Element, 128, 1, 4, 2, 16, true>(),
+           both<Element, 128, 2, 4, 2, 16, true>(), both<Element, 128, 4, 4, 2, 16, true>());
+  return all;
+}
+
+template <class Element>
+std::span<const DecodeKernel> d256_kernels() {
+  static const auto all = join(both<Element, 256, 1, 4, 2, 16>(), both<Element, 256, 1, 2, 2, 16>(),
+                               both<Element, 256, 2, 4, 2, 16>(), both<Element, 256, 2, 2, 2, 16>(),
+                               both<Element, 256, 1, 4, 2, 16, true>(), both<Element, 256, 2, 4, 2, 16, true>());
+  return all;
+}
+
+template <class Element>
+std::span<const DecodeKernel> d64_simple_kernels() {
+  static const auto all =
+      join(simple<Element, 64, 1, 4, 4, 16>(), simple<Element, 64, 1, 4, 2, 32>(), simple<Element, 64, 1, 4, 3, 32>(),
+           simple<Element, 64, 1, 8, 2, 32>(), simple<Element, 64, 2, 4, 2, 32>());
+  return all;
+}
+
+template <class Element>
+std::span<const DecodeKernel> d128_simple_kernels() {
+  static const auto all = join(simple<Element, 128, 1, 4, 4, 16>(), simple<Element, 128, 1, 4, 2, 16>(),
+                               simple<Element, 128, 1, 4, 2, 32>(), simple<Element, 128, 1, 8, 2, 16>(),
+                               simple<Element, 128, 2, 4, 2, 16>(), simple<Element, 128, 2, 4, 4, 16>());
+  return all;
+}
+
+template <class Element>
+std::span<const DecodeKernel> d256_simple_kernels() {
+  static const auto all = join(simple<Element, 256, 1, 4, 2, 16>(), simple<Element, 256, 1, 2, 2, 16>(),
+                               simple<Element, 256, 2, 4, 2, 16>());
+  return all;
+}
+
+}  // namespace splitwave::gpu

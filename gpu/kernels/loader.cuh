@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Each warp fills a ring of stages of its own with 16-byte asynchronous copies, so that the main loop needs no barrier
+// of the CTA. The loader runs ahead of the arithmetic, over the ends of items.
+#pragma once
+
+#include "gpu/kernels/config.cuh"
+#include "gpu/kernels/params.h"
+#include "gpu/kernels/ptx.cuh"
+
+namespace splitwave::gpu {
+
+/// log2 of the CTAs that share an item.
+template <class Config>
+__device__ __forceinline__ int cluster_shift(const DecodeParams& params) {
+  if constexpr (Config::kSimple) {
+    return Config::kSimpleCluster == 8 ? 3 : Config::kSimpleCluster == 4 ? 2 : Config::kSimpleCluster == 2 ? 1 : 0;
+  } else {
+    return params.cluster_shift;
+  }
+}
+
+/// Chunks of kTokens tokens of an item that a warp of a CTA of the cluster works on: first, first + kWarps, ... < end;
+/// none if the item has no rows for the CTA's row block.
+struct ChunkRange {
+  int first;
+  int end;
+};
+
+template <class Config>
+__device__ __forceinline__ ChunkRange chunk_range(const DeviceItem& item, int cluster_shift, int rank, int warp,
+                                                  int row_block) {
+  if (item.rows <= row_block * Config::kRows) return {0, 0};
+  const int chunks = (item.kv_end - item.kv_begin + Config::kTokens - 1) / Config::kTokens;
+  return {(chunks * rank >> cluster_shift) + warp, chunks * (rank + 1) >> cluster_shift};
+}
+
+/// Byte offset of 16-byte chunk `column` of token `token` in a K or V tile: 128-byte rows of 64 elements, one block of
+/// kTokens rows after another, chunks exclusive-ored with the row so that ldmatrix meets no bank twice.
+template <class Config>
+__device__ __forceinline__ std::uint32_t tile_offset(int token, int column) {
+  return (column >> 3) * (Config::kTokens * 128) + token * 128 + (((column & 7) ^ (token & 7)) << 4);
+}
+
+template <class Config>
+class Loader {
+ public:
+  static constexpr int kColumns = Config::kHeadDim / 8;  ///< 16-byte chunks of a row
+  static constexpr int kRowsPerCopy = 32 / kColumns;
+  static constexpr int kCopies = Config::kTokens / kRowsPerCopy;
+
+  __device__ __forceinline__ Loader(const DecodeParams& params, std::uint32_t ring, int rank, int warp, int row_block,
+                                    int lane)
+      : params_(params),
+        rank_(rank),
+        warp_(warp),
+        row_block_(row_block),
+        lane_(lane),
+        policy_(ptx::l2_policy(params.evict_first != 0)) {
+    shared_ = ring + tile_offset<Config>(lane / kColumns, lane % kColumns);
+  }
+
+  /// Continues with the chunks of `item`.
+  __device__ __forceinline__ void start(const DeviceItem& item) {
+    const ChunkRange range = chunk_range<Config>(item, cluster_shift<Config>(params_), rank_, warp_, row_block_);
+    chunks_left_ = range.first < range.end ? (range.end - range.first + Config::kWarps - 1) / Config::kWarps : 0;
+    next_ = item.next;
+    token_ = item.kv_begin + range.first * Config::kTokens;
+    tokens_left_ = item.kv_end - token_ - lane_ / kColumns;
+    if constexpr (Config::kPaged) {
+      table_ = params_.block_table + item.kv_base;
+      column_offset_ = item.kv_head * params_.head_stride + (lane_ % kColumns) * 16;
+      kv_end_ = item.kv_end;
+      if (chunks_left_ > 0) look_up_rows();
+    } else {
+      const std::int64_t offset = static_cast<std::int64_t>(item.kv_base) * 16 +
+                                  (token_ + lane_ / kColumns) * params_.token_stride + (lane_ % kColumns) * 16;
+      k_ = static_cast<const char*>(params_.k) + offset;
+      v_ = static_cast<const char*>(params_.v) + offset;
+    }
+  }
+
+  /// Requests the next chunk into the stage, going on to the list's next item if this one is used up. One group of
+  /// copies per call, an empty one at the end of the list.
+  __device__ __forceinline__ void fill(std::uint32_t stage_offset) {
+    if constexpr (!Config::kSimple) {
+      while (chunks_left_ == 0 && next_ >= 0) start(params_.items[next_]);
+    }
+    if (chunks_left_ > 0) {
+      if constexpr (Config::kPaged) {
+        copy_paged(shared_ + stage_offset);
+      } else {
+        copy_contiguous(shared_ + stage_offset);
+      }
+      --chunks_left_;
+    }
+    ptx::commit_copies();
+  }
+
+ private:
+  /// Where copy i of a tile goes: kRowsPerCopy rows further each, so the exclusive-or pattern of the first repeats.
+  __device__ __forceinline__ static std::uint32_t destination(std::uint32_t first, int i) {
+    const int row = i * kRowsPerCopy;  // a multiple of kRowsPerCopy: flips only bits that the lane's row has clear
+    return (first ^ static_cast<std::uint32_t>((row & 7) << 4)) + row * 128;
+  }
+
+  __device__ __forceinline__ void copy_contiguous(std::uint32_t shared) {
+    const std::int64_t step = kRowsPerCopy * params_.token_stride;
+    const char* k = k_;
+    const char* v = v_;
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i, k += step) {
+      ptx::copy_16(destination(shared, i), k, tokens_left_ > i * kRowsPerCopy, policy_);
+    }
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i, v += step) {
+      ptx::copy_16(destination(shared, i) + Config::kTileBytes, v, tokens_left_ > i * kRowsPerCopy, policy_);
+    }
+    const std::int64_t advance = static_cast<std::int64_t>(Config::kWarps) * Config::kTokens * params_.token_stride;
+    k_ += advance;
+    v_ += advance;
+    tokens_left_ -= Config::kWarps * Config::kTokens;
+  }
+
+  __device__ __forceinline__ void copy_paged(std::uint32_t shared) {
+    std::int64_t offset[kCopies];
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i) {
+      const int source = i * kRowsPerCopy + lane_ / kColumns;
+      const int page = __shfl_sync(~0U, page_, source % 32);
+      const int slot = __shfl_sync(~0U, slot_, source % 32);
+      offset[i] = page * params_.page_stride + slot * params_.token_stride + column_offset_;
+    }
+    const char* k = static_cast<const char*>(params_.k);
+    const char* v = static_cast<const char*>(params_.v);
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i) {
+      ptx::copy_16(destination(shared, i), k + offset[i], tokens_left_ > i * kRowsPerCopy, policy_);
+    }
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i) {
+      ptx::copy_16(destination(shared, i) + Config::kTileBytes, v + offset[i], tokens_left_ > i * kRowsPerCopy,
+                   policy_);
+    }
+    token_ += Config::kWarps * Config::kTokens;
+    tokens_left_ -= Config::kWarps * Config::kTokens;
+    if (chunks_left_ > 1) look_up_rows();
+  }
+
+  /// Each lane finds the page of one token of the next chunk, one chunk ahead of its use.
+  __device__ __forceinline__ void look_up_rows() {
+    static_assert(Config::kTokens <= 32);
+    const int token = min(token_ + lane_ % Config::kTokens, kv_end_ - 1);
+    const int logical = params_.page_shift >= 0 ? token >> params_.page_shift : token / params_.page_size;
+    slot_ = token - logical * params_.page_size;
+    page_ = __ldg(table_ + logical);
+  }
+
+  const DecodeParams& params_;
+  int rank_;
+  int warp_;
+  int row_block_;
+  int lane_;
+  std::uint64_t policy_;
+  std::uint32_t shared_;
+  int chunks_left_ = 0;
+  int next_ = -1;
+  int token_ = 0;
+  int tokens_left_ = 0;  ///< from this lane's first row of the chunk to the item's end
+  // contiguous
+  const char* k_ = nullptr;
+  const char* v_ = nullptr;
+  // paged
+  const std::int32_t* table_ = nullptr;
+  std::int64_t column_offset_ = 0;
+  int kv_end_ = 0;
+  int page_ = 0;
+  int slot_ = 0;
+};
+
+}  // namespace splitwave::gpu

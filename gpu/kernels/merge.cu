@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// The merge as a kernel of its own: one CTA per split output and row block.
+#include "gpu/kernels/combine.cuh"
+#include "gpu/kernels/table.h"
+
+namespace splitwave::gpu {
+
+template <class Config>
+__global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_constant__ MergeParams params) {
+  if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
+  if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
+  const int lane = threadIdx.x & 31;
+  const int warp = threadIdx.x >> 5;
+  const int row_blocks = gridDim.y;
+  const int row_block = blockIdx.y;
+  const DeviceMerge merge = params.merges[blockIdx.x];
+  const int first_row = row_block * Config::kRows;
+  const Rows rows{merge.query_row, merge.row_begin + first_row, merge.head_count,
+                  min(merge.rows - first_row, Config::kRows), params.query_heads};
+  if (merge.parts == 0 || rows.count <= 0) return;
+  const std::int64_t block = static_cast<std::int64_t>(merge.slot_begin) * row_blocks + row_block;
+  const char* sums =
+      reinterpret_cast<const char*>(params.partial_sums) + (block << params.cluster_shift) * Config::kSumBytes;
+  const Source slots{reinterpret_cast<const char*>(params.partials) + block * Config::kFragmentBytes,
+                     static_cast<std::int64_t>(row_blocks) * Config::kFragmentBytes, sums,
+                     static_cast<std::int64_t>(row_blocks * Config::kSumBytes) << params.cluster_shift, merge.parts};
+#pragma unroll 1
+  for (int f = warp; f < Config::kFragments; f += Config::kWarps) {
+    const int rank = (f << params.cluster_shift) / Config::kFragments;  // whose CTA wrote the fragment and its sums
+    Running run;
+    combine(slots, f * 512 + lane * 16, rank * Config::kSumBytes + (f / Config::kDimTiles * 4 + (lane & 3)) * 16, run);
+    write_output<Config>(params.output, params.lse, rows, f, lane, run);
+  }
+}
+
+template <class Element, int kHeadDim, int kRowTiles>
+MergeKernel entry() {
+  // Stages and tokens mean nothing here; warps: one per fragment, at most 8.
+  using Shape = Config<Element, kHeadDim, kRowTiles, (kRowTiles * kHeadDim / 16 < 8 ? 4 : 8), 1, 16, false>;
+  return {kHeadDim, kRowTiles, std::is_same_v<Element, __nv_bfloat16>, Shape::kThreads,
+          reinterpret_cast<const void*>(&merge_kernel<Shape>)};
+}
+
+std::span<const MergeKernel> merge_kernels() {
+  static const MergeKernel all[] = {
+      entry<__half, 64, 1>(),         entry<__half, 64, 2>(),         entry<__half, 64, 4>(),
+      entry<__half, 128, 1>(),        entry<__half, 128, 2>(),        entry<__half, 128, 4>(),
+      entry<__half, 256, 1>(),        entry<__half, 256, 2>(),        entry<__nv_bfloat16, 64, 1>(),
+      entry<__nv_bfloat16, 64, 2>(),  entry<__nv_bfloat16, 64, 4>(),  entry<__nv_bfloat16, 128, 1>(),
+      entry<__nv_bfloat16, 128, 2>(), entry<__nv_bfloat16, 128, 4>(), entry<__nv_bfloat16, 256, 1>(),
+      entry<__nv_bfloat16, 256, 2>(),
+  };
+  return all;
+}
+
+}  // namespace splitwave::gpu

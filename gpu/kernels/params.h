@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the host hands to the kernels. Plain structs, the same for g++ and nvcc.
+#pragma once
+
+#include <cstdint>
+
+namespace splitwave::gpu {
+
+/// One work item as a CTA reads it: three 16-byte loads side by side, so that one trip to memory gives a worker all of
+/// its first item. Items [0, lists) of the table are the lists' first items; `next` chains the others.
+struct alignas(16) DeviceItem {
+  std::int32_t kv_begin;
+  std::int32_t kv_end;
+  /// Contiguous: offset of position 0 of (request, KV head) in K and V, in units of 16 bytes. Paged: first entry of the
+  /// request in the block table.
+  std::uint32_t kv_base;
+  std::uint16_t kv_head;
+  std::uint16_t head_count;
+  std::int32_t query_row;       ///< row of Q that holds (first query of the request, first head of the tile)
+  std::uint16_t row_begin;      ///< packed rows of the tile: row r is query r / head_count, head r % head_count
+  std::uint16_t rows;           ///< 0: nothing to do (an unused CTA of a plan with spare capacity)
+  std::int32_t slot_begin;      ///< first partial slot of the output
+  std::uint16_t part;           ///< this item's place among the output's items, in KV order
+  std::uint16_t parts;          ///< items of the output; 1: the item writes the output itself
+  std::int32_t next;            ///< next item of the list, -1 at its end
+  std::int32_t first_position;  ///< KV position of the request's query 0
+  std::uint32_t masked;         ///< 1: rows of the tile see different ranges
+  std::int32_t unused;
+};
+static_assert(sizeof(DeviceItem) == 48);
+
+/// A plan that needs no table: every output is cut alike, list after list, so that a CTA computes its item from its
+/// index. Grid: x = part, then output tile of a request and request as y and z, whichever the plan runs through faster
+/// as y.
+struct UniformPlan {
+  std::int32_t parts = 0;  ///< 0: the plan is not uniform, read the table
+  std::int32_t kv_begin = 0;
+  std::int32_t kv_end = 0;
+  std::int32_t first_tile = 0;  ///< index of the KV tile that holds kv_begin
+  std::int32_t tile_kv = 0;
+  std::int32_t tiles_per_part = 0;
+  std::int32_t longer_parts = 0;  ///< the first so many parts have one tile more
+  std::int32_t tiles_per_request = 1;
+  std::int32_t tiles_per_kv_head = 1;
+  std::int32_t requests_fastest = 0;  ///< 1: y = request, z = output tile
+  std::uint32_t request_stride = 0;   ///< of K and V, in units of 16 bytes; paged: entries of the block table
+  std::uint32_t head_stride = 0;      ///< of K and V, in units of 16 bytes; paged: 0
+  std::uint32_t head_count = 0;
+};
+
+/// One merge of a separate merge kernel.
+struct alignas(16) DeviceMerge {
+  std::int32_t slot_begin;
+  std::int32_t parts;  ///< 0: nothing to do
+  std::int32_t query_row;
+  std::uint16_t row_begin;
+  std::uint16_t rows;
+  std::int32_t head_count;
+  std::int32_t unused[3];
+};
+static_assert(sizeof(DeviceMerge) == 32);
+
+/// How partial results become outputs inside the decode kernel.
+enum class InKernelMerge : std::int32_t { none, last_arriver, host_cta };
+
+/// Programmatic dependent launch, a set of bits.
+enum DependentLaunch : std::uint32_t {
+  kWaitFirst = 1,      ///< wait for the previous kernel before any read
+  kWaitAfterFill = 2,  ///< wait after the first K/V requests (legal only if the previous kernel writes neither)
+  kTriggerFirst = 4,   ///< let the next kernel start at once
+  kTriggerLate = 8,    ///< let it start when the last item's K and V are read
+};
+
+/// Test hooks: what the stress tests inject. All zero in normal use.
+struct Injection {
+  std::uint32_t delay_seed = 0;  ///< not 0: each CTA spins for a pseudo-random time before its items
+  std::uint32_t drop_slot = 0;   ///< 1 + the slot whose arrival is dropped; 0: none
+};
+
+/// The first 112 bytes are what every CTA of a uniform plan reads: with what the hardware puts before them they fill
+/// two lines of the constant cache, and each further line costs a small problem a cold miss.
+struct DecodeParams {
+  const void* k = nullptr;
+  const void* v = nullptr;
+  const void* q = nullptr;        ///< [query token][query head][D]
+  void* output = nullptr;         ///< [query token][query head][D]
+  std::int64_t token_stride = 0;  ///< bytes from a token of a KV head to the next (paged: within a page)
+  float scale_log2 = 0;           ///< softmax scale times log2(e)
+  std::uint32_t dependent_launch = 0;
+  UniformPlan uniform;
+  std::int32_t query_heads = 0;
+  std::int32_t evict_first = 1;  ///< K and V are read once: do not keep them in L2
+  float* lse = nullptr;          ///< [query token][query head], natural log; may be null
+  InKernelMerge merge = InKernelMerge::none;
+  std::int32_t cluster_shift = 0;  ///< log2 of the CTAs that share an item
+  const std::int32_t* block_table = nullptr;
+  std::int64_t head_stride = 0;  ///< bytes from a KV head to the next (paged only)
+  std::int64_t page_stride = 0;  ///< bytes from a page to the next
+  std::int32_t page_size = 0;
+  std::int32_t page_shift = -1;  ///< log2(page_size) if that is whole, else -1
+  const DeviceItem* items = nullptr;
+  float* partials = nullptr;          ///< [slot][row block][fragment][lane][4], unnormalised
+  float* partial_sums = nullptr;      ///< [slot][row block][cluster rank][row][max, sum]
+  std::uint32_t* arrivals = nullptr;  ///< [slot][row block][cluster rank], 0 between launches
+  std::uint32_t* queue = nullptr;     ///< next list of a queue, 0 between launches
+  std::uint32_t* error = nullptr;     ///< 0, or 1 + slot_begin of the merge that waited in vain
+  std::uint64_t* visits = nullptr;    ///< [item of the table]: counts executions; null unless a test asks
+  std::int32_t lists = 0;
+  std::int32_t workers = 0;  ///< CTAs (clusters) that take lists from the queue; 0: list i is CTA i
+  std::int32_t causal = 0;
+  std::int32_t window = 0;             ///< tokens a query sees; 0: all
+  std::uint64_t wait_nanoseconds = 0;  ///< most that a host CTA waits
+  Injection injection;
+};
+
+struct MergeParams {
+  const DeviceMerge* merges = nullptr;
+  const float* partials = nullptr;
+  const float* partial_sums = nullptr;
+  void* output = nullptr;
+  float* lse = nullptr;
+  std::int32_t query_heads = 0;
+  std::int32_t cluster_shift = 0;
+  std::uint32_t dependent_launch = 0;
+};
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// The PTX instructions that CUDA C++ has no name for, one function each. PTX ISA 9.0.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+namespace splitwave::gpu::ptx {
+
+__device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
+  return static_cast<std::uint32_t>(__cvta_generic_to_shared(pointer));
+}
+
+// ---- asynchronous copies -------------------------------------------------------------------------------------------
+
+/// L2 policy of a stream of data: first to be evicted if read once, else nothing special.
+__device__ __forceinline__ std::uint64_t l2_policy(bool evict_first) {
+  std::uint64_t first = 0;
+  std::uint64_t normal = 0;
+  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(first));
+  asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(normal));
+  return evict_first ? first : normal;
+}
+
+/// Copies 16 bytes to shared memory, or writes 16 zero bytes and reads nothing if !valid.
+__device__ __forceinline__ void copy_16(std::uint32_t shared, const void* global, bool valid, std::uint64_t policy) {
+  asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(shared), "l"(global),
+               "r"(valid ? 16 : 0), "l"(policy)
+               : "memory");
+}
+
+__device__ __forceinline__ void commit_copies() {
+  asm volatile("cp.async.commit_group;" ::: "memory");
+}
+
+/// Waits until at most `kPending` of this thread's groups of copies are under way.
+template <int kPending>
+__device__ __forceinline__ void wait_copies() {
+  asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+}
+
+// ---- matrices ------------------------------------------------------------------------------------------------------
+
+/// Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
+__device__ __forceinline__ void load_matrices(std::uint32_t (&a)[4], std::uint32_t shared) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+               : "r"(shared)
+               : "memory");
+}
+
+__device__ __forceinline__ void load_matrices_transposed(std::uint32_t (&a)[4], std::uint32_t shared) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3])
+               : "r"(shared)
+               : "memory");
+}
+
+/// Transposes an 8x8 matrix of 16-bit elements that the warp holds.
+__device__ __forceinline__ std::uint32_t transpose(std::uint32_t a) {
+  std::uint32_t result = 0;
+  asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(a));
+  return result;
+}
+
+__device__ __forceinline__ float exp2_approximate(float x) {
+  float y = 0;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+// ---- dependent launch ----------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ void wait_for_previous_kernel() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+__device__ __forceinline__ void let_next_kernel_start() {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+#endif
+}
+
+// ---- between CTAs --------------------------------------------------------------------------------------------------
+
+/// Adds 1, wrapping to 0 after `last`; what came before is visible to whoever acquires the result.
+__device__ __forceinline__ std::uint32_t increment_release(std::uint32_t* counter, std::uint32_t last) {
+  std::uint32_t old = 0;
+  asm volatile("atom.release.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(old) : "l"(counter), "r"(last) : "memory");
+  return old;
+}
+
+__device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* word) {
+  std::uint32_t value = 0;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  return value;
+}
+
+__device__ __forceinline__ void fence_acquire_release() {
+  asm volatile("fence.acq_rel.gpu;" ::: "memory");
+}
+
+__device__ __forceinline__ std::uint64_t nanoseconds() {
+  std::uint64_t time = 0;
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+  return time;
+}
+
+// ---- clusters (sm_90) ----------------------------------------------------------------------------------------------
+#if __CUDA_ARCH__ >= 900
+
+__device__ __forceinline__ void init_barrier(std::uint32_t barrier, std::uint32_t arrivals) {
+  asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
+}
+
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/// The one arrival of a phase: it ends when `bytes` have been stored by st.async.
+__device__ __forceinline__ void expect_bytes(std::uint32_t barrier, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+}
+
+__device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_t parity) {
+  asm volatile(
+      "{\n.reg .pred done;\n"
+      "again_%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again_%=;\n}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+}
+
+/// Arrival without release: a release here would wait for the thread's own copies from memory (0.5 us).
+__device__ __forceinline__ void cluster_arrive_relaxed() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void cluster_wait() {
+  asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+
+/// The address of this CTA's `shared` in CTA `rank` of the cluster.
+__device__ __forceinline__ std::uint32_t remote_address(std::uint32_t shared, std::uint32_t rank) {
+  std::uint32_t remote = 0;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(remote) : "r"(shared), "r"(rank));
+  return remote;
+}
+
+/// Stores 16 bytes in another CTA of the cluster and reports them to its barrier.
+__device__ __forceinline__ void store_remote(std::uint32_t remote, float4 value, std::uint32_t remote_barrier) {
+  asm volatile(
+      "st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v4.f32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(remote),
+      "f"(value.x), "f"(value.y), "f"(value.z), "f"(value.w), "r"(remote_barrier)
+      : "memory");
+}
+
+#endif
+
+// ---- element types -------------------------------------------------------------------------------------------------
+
+template <class Element>
+struct Traits;
+
+template <>
+struct Traits<__half> {
+  static constexpr std::uint32_t kOnes = 0x3C003C00U;  ///< (1, 1)
+  static __device__ __forceinline__ std::uint32_t pack(float a, float b) {
+    const __half2 pair = __floats2half2_rn(a, b);
+    return *reinterpret_cast<const std::uint32_t*>(&pair);
+  }
+  static __device__ __forceinline__ void mma(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                             std::uint32_t b1) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
+};
+
+template <>
+struct Traits<__nv_bfloat16> {
+  static constexpr std::uint32_t kOnes = 0x3F803F80U;
+  static __device__ __forceinline__ std::uint32_t pack(float a, float b) {
+    const __nv_bfloat162 pair = __floats2bfloat162_rn(a, b);
+    return *reinterpret_cast<const std::uint32_t*>(&pair);
+  }
+  static __device__ __forceinline__ void mma(float (&c)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                             std::uint32_t b1) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+        "{%0, %1, %2, %3};"
+        : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
+};
+
+}  // namespace splitwave::gpu::ptx

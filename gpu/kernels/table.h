@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every compiled kernel, as data. One source file per element type and head dimension makes one table.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace splitwave::gpu {
+
+/// The compile-time shape of a decode kernel (config.cuh) and what the host needs to launch it.
+struct DecodeKernel {
+  std::int32_t head_dim;
+  std::int32_t row_tiles;
+  std::int32_t warps;
+  std::int32_t stages;
+  std::int32_t tokens;
+  bool paged;
+  bool masked;                  ///< can take tiles whose rows see different KV ranges
+  std::int32_t simple_cluster;  ///< 0, or: takes uniform plans only, in clusters of this size
+  bool bf16;
+  std::int32_t shared_bytes;          ///< of a CTA
+  std::int32_t cluster_shared_bytes;  ///< of a CTA of a cluster
+  const void* function;               ///< decode_kernel(DecodeParams)
+};
+
+/// A merge kernel: merge_kernel(MergeParams), grid (merges, row blocks).
+struct MergeKernel {
+  std::int32_t head_dim;
+  std::int32_t row_tiles;
+  bool bf16;
+  std::int32_t threads;
+  const void* function;
+};
+
+std::span<const DecodeKernel> f16_d64_kernels();
+std::span<const DecodeKernel> f16_d128_kernels();
+std::span<const DecodeKernel> f16_d256_kernels();
+std::span<const DecodeKernel> bf16_d64_kernels();
+std::span<const DecodeKernel> bf16_d128_kernels();
+std::span<const DecodeKernel> bf16_d256_kernels();
+std::span<const DecodeKernel> f16_d64_simple_kernels();
+std::span<const DecodeKernel> f16_d128_simple_kernels();
+std::span<const DecodeKernel> f16_d256_simple_kernels();
+std::span<const DecodeKernel> bf16_d64_simple_kernels();
+std::span<const DecodeKernel> bf16_d128_simple_kernels();
+std::span<const DecodeKernel> bf16_d256_simple_kernels();
+std::span<const MergeKernel> merge_kernels();
+
+}  // namespace splitwave::gpu

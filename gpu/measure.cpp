@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "gpu/buffer.h"
+#include "gpu/kernels/params.h"
+#include "gpu/kernels/utilities.h"
+
+namespace splitwave::gpu {
+
+using workloads::Workload;
+
+namespace {
+
+constexpr std::int32_t kMostCopies = 1024;
+constexpr std::int64_t kMostLaunches = 4096;  // of one graph
+constexpr double kGuessBytesPerSecond = 4e12;
+constexpr double kGuessLaunchSeconds = 2e-6;
+
+/// Linear interpolation between order statistics of sorted values.
+double quantile(const std::vector<double>& sorted, double q) {
+  const double at = q * static_cast<double>(sorted.size() - 1);
+  const auto low = static_cast<std::size_t>(at);
+  const std::size_t high = std::min(low + 1, sorted.size() - 1);
+  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
+}
+
+/// Replays what `replay` queues on the stream and divides by `launches`.
+Timing time_replays(cudaStream_t stream, const std::function<void()>& replay, std::int64_t launches,
+                    const MeasureOptions& options) {
+  const Event begin = make_event();
+  const Event end = make_event();
+  std::vector<double> seconds;
+  replay();
+  for (std::int32_t i = 0; i < options.replays; ++i) {
+    SPLITWAVE_CUDA_CHECK(cudaEventRecord(begin.get(), stream));
+    replay();
+    SPLITWAVE_CUDA_CHECK(cudaEventRecord(end.get(), stream));
+    SPLITWAVE_CUDA_CHECK(cudaEventSynchronize(end.get()));
+    float milliseconds = 0;
+    SPLITWAVE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()));
+    seconds.push_back(static_cast<double>(milliseconds) * 1e-3 / static_cast<double>(launches));
+  }
+  std::sort(seconds.begin(), seconds.end());
+  Timing timing;
+  timing.median = quantile(seconds, 0.5);
+  timing.p20 = quantile(seconds, 0.2);
+  timing.p80 = quantile(seconds, 0.8);
+  timing.samples = options.replays;
+  timing.launches_per_replay = launches;
+  return timing;
+}
+
+std::int64_t launches_for(const Workload& workload, std::int32_t copies, const MeasureOptions& options) {
+  const double guess =
+      static_cast<double>(workloads::minimal_bytes(workload)) / kGuessBytesPerSecond + kGuessLaunchSeconds;
+  const auto cycles = static_cast<std::int64_t>(std::ceil(options.seconds_per_replay / (guess * copies)));
+  return copies * std::clamp<std::int64_t>(cycles, 1, std::max<std::int64_t>(1, kMostLaunches / copies));
+}
+
+GraphExec capture(cudaStream_t stream, const std::function<void()>& launch) {
+  SPLITWAVE_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  launch();
+  cudaGraph_t graph = nullptr;
+  SPLITWAVE_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
+  const Graph owner(graph);
+  cudaGraphExec_t executable = nullptr;
+  SPLITWAVE_CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
+  return GraphExec(executable);
+}
+
+Timing time_reads(const Workload& workload, const DeviceTensors& tensors, cudaStream_t stream, std::int64_t launches,
+                  unsigned ctas, const MeasureOptions& options) {
+  const DeviceBuffer<std::uint32_t> sink(1);
+  ReadParams params;
+  params.words = workloads::kv_bytes(workload) / 2 / 16;
+  params.sink = sink.get();
+  const GraphExec graph = capture(stream, [&] {
+    for (std::int64_t i = 0; i < launches; ++i) {
+      const DevicePointers pointers = tensors.pointers(static_cast<std::int32_t>(i % tensors.copies()));
+      params.k = pointers.k;
+      params.v = pointers.v;
+      void* arguments[] = {&params};
+      SPLITWAVE_CUDA_CHECK(cudaLaunchKernel(read_kernel_function(), dim3(ctas), dim3(512), arguments, 0, stream));
+    }
+  });
+  const Timing timing = time_replays(
+      stream, [&] { SPLITWAVE_CUDA_CHECK(cudaGraphLaunch(graph.get(), stream)); }, launches, options);
+  SPLITWAVE_CUDA_CHECK(cudaStreamSynchronize(stream));
+  return timing;
+}
+
+}  // namespace
+
+std::int32_t copies_for(const Workload& workload, const MeasureOptions& options) {
+  if (options.bytes_per_cycle == 0) return 1;
+  const std::int64_t bytes = std::max<std::int64_t>(1, workloads::kv_bytes(workload));
+  const std::int64_t copies = (options.bytes_per_cycle + bytes - 1) / bytes;
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(copies, 2, kMostCopies));
+}
+
+Timing time_plan(const Workload& workload, const DeviceTensors& tensors, Decoder& decoder, bool lse,
+                 const MeasureOptions& options) {
+  const std::int64_t launches = launches_for(workload, tensors.copies(), options);
+  std::vector<DevicePointers> pointers;
+  for (std::int64_t i = 0; i < launches; ++i) {
+    pointers.push_back(tensors.pointers(static_cast<std::int32_t>(i % tensors.copies())));
+    if (!lse) pointers.back().lse = nullptr;
+  }
+  decoder.capture(pointers);
+  const Timing timing = time_replays(
+      static_cast<cudaStream_t>(decoder.stream()), [&] { decoder.replay(); }, launches, options);
+  decoder.synchronize();
+  return timing;
+}
+
+Timing time_plain_read(const Workload& workload, const DeviceTensors& tensors, const MeasureOptions& options) {
+  const Stream stream = make_stream();
+  const std::int64_t launches = launches_for(workload, tensors.copies(), options);
+  const std::int64_t words = workloads::kv_bytes(workload) / 32;
+  const std::int64_t enough = std::max<std::int64_t>(1, (words + 2047) / 2048);
+  Timing best;
+  for (const unsigned ctas : {132U, 264U, 528U, 1024U}) {
+    if (best.samples > 0 && enough < ctas / 2) continue;  // more CTAs than work
+    const auto grid = static_cast<unsigned>(std::min<std::int64_t>(ctas, enough));
+    const Timing timing = time_reads(workload, tensors, stream.get(), launches, grid, options);
+    if (best.samples == 0 || timing.median < best.median) best = timing;
+  }
+  return best;
+}
+
+Timing time_empty_kernel(const MeasureOptions& options) {
+  const Stream stream = make_stream();
+  constexpr std::int64_t kLaunches = 1000;
+  ReadParams params;  // no words: reads nothing
+  const GraphExec graph = capture(stream.get(), [&] {
+    for (std::int64_t i = 0; i < kLaunches; ++i) {
+      void* arguments[] = {&params};
+      SPLITWAVE_CUDA_CHECK(cudaLaunchKernel(read_kernel_function(), dim3(1), dim3(128), arguments, 0, stream.get()));
+    }
+  });
+  const Timing timing = time_replays(
+      stream.get(), [&] { SPLITWAVE_CUDA_CHECK(cudaGraphLaunch(graph.get(), stream.get())); }, kLaunches, options);
+  SPLITWAVE_CUDA_CHECK(cudaStreamSynchronize(stream.get()));
+  return timing;
+}
+
+DeviceState device_state() {
+  DeviceState state;
+  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
+      popen("nvidia-smi --query-gpu=clocks.sm,power.draw --format=csv,noheader,nounits 2>/dev/null", "r"), pclose);
+  if (pipe == nullptr || std::fscanf(pipe.get(), "%lf, %lf", &state.sm_clock_mhz, &state.power_watts) != 2) return {};
+  return state;
+}
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// Times of kernels on the device, by the method of docs/measuring.md.
+#pragma once
+
+#include <cstdint>
+
+#include "gpu/decode.h"
+#include "workloads/workload.h"
+
+namespace splitwave::gpu {
+
+struct MeasureOptions {
+  std::int32_t replays = 11;
+  /// Least K/V bytes that lie between two uses of the same copy. 0: one copy, so that K and V stay in L2 if they fit.
+  std::int64_t bytes_per_cycle = 400'000'000;
+  double seconds_per_replay = 0.002;  ///< least; a replay is at least one cycle
+};
+
+/// Of one launch. Seconds.
+struct Timing {
+  double median = 0;
+  double p20 = 0;
+  double p80 = 0;
+  std::int64_t samples = 0;              ///< replays
+  std::int64_t launches_per_replay = 0;  ///< of a captured graph
+};
+
+/// Copies of K and V that a cold measurement of the workload goes round: at least 2 and at most 1,024.
+std::int32_t copies_for(const workloads::Workload& workload, const MeasureOptions& options);
+
+/// Times the decoder's current plan: launches over all copies captured in one graph, replayed; each replay is one
+/// sample. lse: also write the LSE.
+Timing time_plan(const workloads::Workload& workload, const DeviceTensors& tensors, Decoder& decoder, bool lse,
+                 const MeasureOptions& options);
+
+/// Times a kernel that only reads the bytes of K and V, the best of several grids: the floor for the plan's time.
+Timing time_plain_read(const workloads::Workload& workload, const DeviceTensors& tensors,
+                       const MeasureOptions& options);
+
+/// Times an empty kernel of one CTA in a graph.
+Timing time_empty_kernel(const MeasureOptions& options);
+
+/// Clock of the SMs and power as the driver reports them right now, without setting anything; empty if nvidia-smi is
+/// not there.
+struct DeviceState {
+  double sm_clock_mhz = 0;
+  double power_watts = 0;
+};
+DeviceState device_state();
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel of the family runs a plan.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "schedules/grid.h"
+#include "workloads/workload.h"
+
+namespace splitwave::gpu {
+
+/// The shape of a kernel. A worker of a plan is a cluster of `cluster` CTAs that share each item.
+struct Variant {
+  std::int32_t row_tiles = 1;  ///< tiles of 8 packed query rows per CTA
+  std::int32_t warps = 4;
+  std::int32_t stages = 4;   ///< of each warp's ring
+  std::int32_t tokens = 16;  ///< KV tokens per stage
+  std::int32_t cluster = 1;
+  /// Bytes of K and V that a CTA has under way.
+  std::int64_t bytes_in_flight(std::int32_t head_dim) const {
+    return std::int64_t{warps} * stages * tokens * head_dim * 4;
+  }
+  bool operator==(const Variant&) const = default;
+};
+
+/// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster.
+std::string to_string(const Variant& variant);
+
+/// Reads to_string's form back. Throws InputError naming what is allowed.
+Variant parse_variant(std::string_view text);
+
+/// Where a kernel runs: the occupancy that the CUDA runtime reports for the device.
+struct Residency {
+  std::int32_t ctas_per_sm = 0;
+  std::int32_t workers = 0;  ///< clusters (or CTAs, without clusters) resident at a time on the whole device
+};
+
+/// Variants compiled for the workload's dtype, head dimension and layout that the current device can run, clusters of
+/// 1, 2, 4 and 8 where the device has them. Throws InputError naming the key if no kernel is compiled for the geometry
+/// (MLA, f32, head dimensions other than 64, 128, 256), MissingError without a device.
+std::vector<Variant> variants(const workloads::Workload& workload);
+
+/// Throws InputError if the variant is not among variants(workload).
+Residency residency(const workloads::Workload& workload, const Variant& variant);
+
+/// What a schedule may know of the device when this variant runs its plan: workers as CTAs, one list each.
+schedules::Grid grid_of(const workloads::Workload& workload, const Variant& variant);
+
+/// Least row tiles that hold `rows` packed rows, as far as there are kernels; more rows take several row blocks.
+std::int32_t row_tiles_for(const workloads::Geometry& geometry, std::int32_t rows);
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/gpu/bench_candidates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "schedules/schedules.h"
+#include "workloads/error.h"
+
+namespace splitwave::testing {
+
+using gpu::Variant;
+using schedules::MergeKind;
+using workloads::Workload;
+
+namespace {
+
+constexpr std::int32_t kTile = 64;
+
+bool ragged(const Workload& w) {
+  return std::any_of(w.requests.begin(), w.requests.end(),
+                     [&](const workloads::Request& r) { return r != w.requests.front(); });
+}
+
+void add_fixed_splits(const Workload& w, const Variant& v, std::int64_t workers, std::vector<Candidate>& all) {
+  const std::int64_t outputs = static_cast<std::int64_t>(w.requests.size()) * w.geometry.kv_heads;
+  const std::int32_t longest = workloads::padded_context_len(w);
+  for (const std::int32_t splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128}) {
+    if (splits > 1 && outputs * splits > std::max<std::int64_t>(4 * workers, 1)) break;
+    if (splits > 1 && longest < splits * v.cluster * 64) break;
+    all.push_back({fmt::format("fixed-split:{}", splits), v, MergeKind::last_arriver});
+  }
+}
+
+void add_ragged(const Workload& w, const Variant& v, std::int64_t workers, std::vector<Candidate>& all) {
+  const std::int64_t tokens = workloads::kv_bytes(w) / workloads::kv_bytes_per_token(w.geometry);
+  for (std::int32_t size = 256; size <= 65536; size *= 2) {
+    const std::int64_t items = tokens / size;
+    if (items > 16 * workers || (items < workers / 8 && size > 256)) continue;
+    all.push_back({fmt::format("fixed-size:{}", size), v, MergeKind::last_arriver});
+  }
+  all.push_back({"lean", v, MergeKind::last_arriver});
+}
+
+}  // namespace
+
+std::vector<Candidate> sweep_candidates(const Workload& w) {
+  std::vector<Candidate> all;
+  const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
+  for (const Variant& v : gpu::variants(w)) {
+    if (v.row_tiles != row_tiles) continue;
+    const std::int64_t workers = gpu::residency(w, v).workers;
+    if (workers == 0) continue;
+    if (ragged(w)) {
+      if (v.cluster <= 2) add_ragged(w, v, workers, all);
+    } else {
+      add_fixed_splits(w, v, workers, all);
+      if (v.cluster == 1) all.push_back({"lean", v, MergeKind::last_arriver});
+    }
+  }
+  return all;
+}
+
+schedules::Plan plan_of(const Workload& w, const Candidate& candidate) {
+  schedules::Grid grid = gpu::grid_of(w, candidate.variant);
+  grid.tile_q = candidate.variant.row_tiles * 8;
+  grid.tile_kv = kTile;
+  schedules::Plan plan = schedules::make_plan(candidate.schedule, w, grid);
+  if (plan.merge != MergeKind::none) plan.merge = candidate.merge;
+  return plan;
+}
+
+std::string to_string(const Candidate& candidate) {
+  const std::string merge =
+      candidate.merge == MergeKind::last_arriver ? "" : fmt::format("+{}", schedules::to_string(candidate.merge));
+  return fmt::format("{}@{}{}", candidate.schedule, gpu::to_string(candidate.variant), merge);
+}
+
+Candidate parse_candidate(const std::string& text) {
+  const std::size_t at = text.find('@');
+  const std::size_t plus = text.find('+');
+  if (at == std::string::npos) {
+    throw workloads::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT[+MERGE]", text));
+  }
+  Candidate candidate;
+  candidate.schedule = text.substr(0, at);
+  candidate.variant = gpu::parse_variant(text.substr(at + 1, plus == std::string::npos ? plus : plus - at - 1));
+  if (plus != std::string::npos) {
+    const std::string merge = text.substr(plus + 1);
+    for (const MergeKind kind : {MergeKind::kernel, MergeKind::host_cta, MergeKind::last_arriver}) {
+      if (schedules::to_string(kind) == merge) candidate.merge = kind;
+    }
+  }
+  return candidate;
+}
+
+}  // namespace splitwave::testing

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans and kernels that a bench tries on a shape.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu/variant.h"
+#include "schedules/plan.h"
+#include "workloads/workload.h"
+
+namespace splitwave::testing {
+
+struct Candidate {
+  std::string schedule;
+  gpu::Variant variant;
+  schedules::MergeKind merge = schedules::MergeKind::last_arriver;
+};
+
+/// Every reasonable pair of a schedule and a kernel for the workload.
+std::vector<Candidate> sweep_candidates(const workloads::Workload& workload);
+
+/// The plan of a candidate.
+schedules::Plan plan_of(const workloads::Workload& workload, const Candidate& candidate);
+
+/// "fixed-split:4@r1w4s4t16c1" or "...+kernel" for another merge than the last arriver's.
+std::string to_string(const Candidate& candidate);
+Candidate parse_candidate(const std::string& text);
+
+}  // namespace splitwave::testing

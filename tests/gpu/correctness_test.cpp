@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every schedule's plan, on the device, gives the oracle's answer, visits every item once and repeats bit by bit.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "cpu_reference/compare.h"
+#include "cpu_reference/oracle.h"
+#include "gpu/decode.h"
+#include "schedules/schedules.h"
+#include "tests/gpu/device_fixture.h"
+#include "tests/support/battery.h"
+#include "tests/support/tensors.h"
+#include "workloads/error.h"
+#include "workloads/tensors.h"
+
+namespace splitwave::gpu {
+namespace {
+
+using cpu_reference::Result;
+using schedules::MergeKind;
+using schedules::Plan;
+using workloads::Tensors;
+using workloads::Workload;
+
+constexpr std::int64_t kMemory = std::int64_t{1} << 30;
+const char* const kSchedules[] = {
+    "fa2",           "fixed-split:3",       "fa3",      "seq-aware",      "lean", "lean:ort", "flashinfer",
+    "fixed-size:64", "flashinfer-holistic", "flashmla", "fixed-split:fa2"};
+
+bool supported(const Workload& w) {
+  const auto& g = w.geometry;
+  return g.kind != workloads::AttentionKind::mla && (g.head_dim == 64 || g.head_dim == 128 || g.head_dim == 256);
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+}
+
+Variant first_variant(const Workload& w, std::int32_t cluster = 1) {
+  const std::int32_t row_tiles = row_tiles_for(w.geometry, w.geometry.group() * workloads::max_query_len(w));
+  for (const Variant& v : variants(w)) {
+    if (v.row_tiles == row_tiles && v.cluster == cluster) return v;
+  }
+  return variants(w).front();
+}
+
+schedules::Grid grid_for(const Workload& w, const Variant& v) {
+  schedules::Grid grid = grid_of(w, v);
+  grid.tile_kv = 64;
+  return grid;
+}
+
+/// Runs and judges one plan. The message names what was run.
+void expect_exact(const Workload& w, const Tensors& tensors, const Result<double>& exact, const Plan& plan,
+                  const Variant& v, const LaunchOptions& options = {}) {
+  SCOPED_TRACE(w.name + " " + to_string(w.geometry.dtype) + " " + plan.schedule + " " +
+               schedules::to_string(plan.merge) + " " + to_string(v));
+  const HostResult out = run(w, tensors, plan, v, options);
+  const Result<float> result{out.output, out.lse};
+  const cpu_reference::Errors errors = cpu_reference::compare(result, exact);
+  EXPECT_TRUE(cpu_reference::acceptable(errors, cpu_reference::tolerance(w.geometry.dtype)))
+      << "worst row " << errors.worst_row_relative_l2 << " lse " << errors.lse_max_relative << " non-finite "
+      << errors.mismatched_non_finite;
+}
+
+class Correctness : public testing::DeviceTest {};
+
+TEST_F(Correctness, EveryScheduleOnTheBattery) {
+  int runs = 0;
+  for (const Workload& w : testing::battery()) {
+    if (!supported(w)) continue;
+    const Tensors tensors = workloads::make_tensors(w, kMemory);
+    const Result<double> exact = cpu_reference::attend(w, tensors);
+    const Variant v = first_variant(w);
+    for (const char* name : kSchedules) {
+      Plan plan;
+      try {
+        plan = schedules::make_plan(name, w, grid_for(w, v));
+      } catch (const workloads::InputError&) {
+        continue;  // outside the schedule's rule
+      }
+      try {
+        expect_exact(w, tensors, exact, plan, v);
+        ++runs;
+      } catch (const workloads::InputError&) {  // its merge waits for more CTAs than are resident
+        EXPECT_EQ(plan.merge, MergeKind::host_cta);
+      }
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(runs, 150);
+}
+
+TEST_F(Correctness, EveryVariantGroupDtypeAndLayout) {
+  for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
+    for (const std::int32_t head_dim : {64, 128, 256}) {
+      for (const std::int32_t group : {1, 3, 8, 16, 40, 128}) {
+        for (const std::int32_t page : {0, 16, 64, 7}) {
+          Workload w = testing::decode(
+              "group_" + std::to_string(group) + "_d" + std::to_string(head_dim) + "_page" + std::to_string(page),
+              testing::geometry(2 * group, 2, head_dim), {700, 33, 0, 1});
+          w.geometry.dtype = dtype;
+          if (page > 0) w = testing::paged(w, page);
+          if (page == 0 && group == 3) w.kv.layout = workloads::KvLayout::bhsd;
+          const Tensors tensors = workloads::make_tensors(w, kMemory);
+          const Result<double> exact = cpu_reference::attend(w, tensors);
+          for (const Variant& v : variants(w)) {
+            if (page == 7 && v.cluster > 1) continue;
+            expect_exact(w, tensors, exact, schedules::make_plan("fixed-split:3", w, grid_for(w, v)), v);
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Correctness, UniformPlansNeedNoTable) {
+  for (const std::int32_t length : {1, 16, 640, 5000}) {
+    const Workload w =
+        testing::decode("uniform_" + std::to_string(length), testing::geometry(32, 8, 128), {length, length, length});
+    const Tensors tensors = workloads::make_tensors(w, kMemory);
+    const Result<double> exact = cpu_reference::attend(w, tensors);
+    for (const Variant& v : variants(w)) {
+      for (const char* name : {"fixed-split:1", "fixed-split:5"}) {
+        Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+        if (plan.merge == MergeKind::kernel) plan.merge = MergeKind::last_arriver;
+        expect_exact(w, tensors, exact, plan, v);
+        DeviceTensors on_device = DeviceTensors::upload(w, tensors);
+        Decoder decoder(capacity_of(w, plan, v));
+        decoder.set_plan(w, on_device.addressing(), plan, v);
+        const bool one_block = v.row_tiles * 8 >= 4;
+        EXPECT_EQ(decoder.uniform(), one_block) << name;
+        // And the same plan through the tables.
+        Capacity roomy = capacity_of(w, plan, v);
+        roomy.items *= 2;
+        Decoder other(roomy);
+        LaunchOptions table;
+        table.replayable = true;
+        other.set_plan(w, on_device.addressing(), plan, v, table);
+        EXPECT_FALSE(other.uniform());
+        on_device.poison_outputs();
+        other.launch(on_device.pointers(0));
+        other.synchronize();
+        const HostResult out = on_device.download();
+        const cpu_reference::Errors errors = cpu_reference::compare({out.output, out.lse}, exact);
+        EXPECT_TRUE(cpu_reference::acceptable(errors, cpu_reference::tolerance(w.geometry.dtype))) << name;
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(Correctness, EveryMergeGivesTheSameBits) {
+  const Workload w = testing::decode("ragged", testing::geometry(8, 2, 128), {1500, 3, 700, 64, 0, 2049});
+  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const std::int32_t cluster : {1, 4}) {
+    const Variant v = first_variant(w, cluster);
+    for (const char* name : {"fixed-split:7", "lean", "fixed-size:256"}) {
+      std::map<MergeKind, HostResult> results;
+      for (const MergeKind merge : {MergeKind::kernel, MergeKind::host_cta, MergeKind::last_arriver}) {
+        Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+        plan.merge = merge;
+        if (merge == MergeKind::host_cta && plan.ctas() > residency(w, v).workers) continue;
+        expect_exact(w, tensors, exact, plan, v);
+        results[merge] = run(w, tensors, plan, v);
+      }
+      for (const auto& [merge, result] : results) {
+        EXPECT_TRUE(same_bits(result.output, results.begin()->second.output)) << schedules::to_string(merge);
+        EXPECT_TRUE(same_bits(result.lse, results.begin()->second.lse)) << schedules::to_string(merge);
+      }
+    }
+  }
+}
+
+TEST_F(Correctness, HundredRunsAreBitwiseEqual) {
+  const Workload w = testing::decode("repeat", testing::geometry(16, 2, 128), {3000, 17, 800});
+  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  const Variant v = first_variant(w);
+  Plan plan = schedules::make_plan("lean", w, grid_for(w, v));
+  plan.merge = MergeKind::last_arriver;
+  DeviceTensors on_device = DeviceTensors::upload(w, tensors);
+  Decoder decoder(capacity_of(w, plan, v));
+  decoder.set_plan(w, on_device.addressing(), plan, v);
+  HostResult first;
+  for (int i = 0; i < 100; ++i) {
+    on_device.poison_outputs();
+    decoder.launch(on_device.pointers(0));
+    decoder.synchronize();
+    const HostResult result = on_device.download();
+    if (i == 0) first = result;
+    ASSERT_TRUE(same_bits(first.output, result.output)) << i;
+    ASSERT_TRUE(same_bits(first.lse, result.lse)) << i;
+  }
+}
+
+TEST_F(Correctness, EveryItemIsVisitedOnce) {
+  const Workload w = testing::decode("visits", testing::geometry(8, 2, 64), {1500, 3, 700, 64, 0, 2049});
+  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  for (const char* name : kSchedules) {
+    for (const std::int32_t cluster : {1, 2}) {
+      const Variant v = first_variant(w, cluster);
+      const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+      if (plan.merge == MergeKind::host_cta && plan.ctas() > residency(w, v).workers) continue;
+      DeviceTensors on_device = DeviceTensors::upload(w, tensors);
+      Decoder decoder(capacity_of(w, plan, v));
+      LaunchOptions options;
+      options.count_visits = true;
+      decoder.set_plan(w, on_device.addressing(), plan, v, options);
+      decoder.launch(on_device.pointers(0));
+      decoder.synchronize();
+      const std::vector<std::uint64_t> visits = decoder.visits();
+      ASSERT_EQ(visits.size(), plan.items.size());
+      for (const std::uint64_t count : visits) EXPECT_EQ(count, 1U) << name << " cluster " << cluster;
+    }
+  }
+}
+
+TEST_F(Correctness, NonFiniteValuesReachOnlyTheRowsThatReadThem) {
+  for (const std::int32_t query_len : {1, 4}) {
+    Workload w =
+        testing::with_queries(testing::decode("poisoned", testing::geometry(8, 2, 64), {300, 200}), {query_len});
+    for (const bool in_values : {false, true}) {
+      for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        Tensors tensors = workloads::make_tensors(w, kMemory);
+        // The last token of request 0, KV head 1: with several causal queries only the last query sees it.
+        const std::int64_t row = in_values ? v_row(w, tensors, 0, 299, 1) : k_row(w, tensors, 0, 299, 1);
+        workloads::store_element(w.geometry.dtype, in_values ? tensors.v : tensors.k, row + 5, bad);
+        const Result<double> exact = cpu_reference::attend(w, tensors);
+        const Variant v = first_variant(w);
+        for (const char* name : {"fa2", "fixed-split:3", "lean"}) {
+          const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+          const HostResult out = run(w, tensors, plan, v);
+          for (std::size_t i = 0; i < out.output.size(); ++i) {
+            // What the oracle says is finite must be; what it says is not, must not be.
+            ASSERT_EQ(std::isfinite(out.output[i]), std::isfinite(exact.output[i]))
+                << name << " query_len " << query_len << " values " << in_values << " bad " << bad << " at " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Correctness, RefusesWhatNoKernelIsCompiledFor) {
+  for (const Workload& w : testing::battery()) {
+    if (supported(w) || w.requests.empty()) continue;
+    EXPECT_THROW(variants(w), workloads::InputError) << w.name;
+  }
+}
+
+}  // namespace
+}  // namespace splitwave::gpu

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans as the kernels read them: every item arrives, once, with its output's facts.
+#include "gpu/encode.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "schedules/schedules.h"
+#include "tests/support/battery.h"
+#include "workloads/error.h"
+
+namespace splitwave::gpu {
+namespace {
+
+using schedules::Plan;
+using workloads::Workload;
+
+struct Encoded {
+  std::vector<DeviceItem> items;
+  std::vector<DeviceMerge> merges;
+};
+
+Encoded encode(const Workload& w, const Plan& plan, std::int32_t spare_lists = 0) {
+  const PlanSize size = size_of(plan);
+  Encoded out;
+  out.items.resize(static_cast<std::size_t>(size.items + std::max(0, spare_lists - size.lists)));
+  out.merges.resize(static_cast<std::size_t>(size.merges) + 1);
+  Encoder().encode(w, dense_addressing(w), plan, spare_lists, out.items, out.merges);
+  return out;
+}
+
+TEST(Encode, EveryItemOfEveryListInOrder) {
+  for (const Workload& w : testing::battery()) {
+    if (w.geometry.kind == workloads::AttentionKind::mla) continue;
+    for (const char* name : {"fa2", "fixed-split:3", "lean", "fa3", "fixed-size:64"}) {
+      Plan plan;
+      try {
+        plan = schedules::make_plan(name, w, schedules::Grid{13, 1, 0, 64});
+      } catch (const workloads::InputError&) {
+        continue;
+      }
+      for (const std::int32_t spare : {0, plan.lists() + 5}) {
+        const Encoded out = encode(w, plan, spare);
+        for (std::int32_t list = 0; list < plan.lists(); ++list) {
+          std::int32_t at = plan.list(list).empty() ? -1 : list;
+          if (at < 0) {
+            EXPECT_EQ(out.items[static_cast<std::size_t>(list)].rows, 0);
+          }
+          for (const schedules::Item& item : plan.list(list)) {
+            ASSERT_GE(at, 0) << w.name << " " << name;
+            const DeviceItem& device = out.items[static_cast<std::size_t>(at)];
+            const schedules::OutputTile& tile = plan.outputs[static_cast<std::size_t>(item.output)];
+            EXPECT_EQ(device.kv_begin, item.kv_begin);
+            EXPECT_EQ(device.kv_end, item.kv_end);
+            EXPECT_EQ(device.rows, tile.rows());
+            EXPECT_EQ(device.head_count, tile.head_count);
+            EXPECT_EQ(device.kv_head, schedules::kv_head(w, tile));
+            EXPECT_EQ(device.parts == 1 ? -1 : device.slot_begin + device.part, item.slot);
+            at = device.next;
+          }
+          EXPECT_EQ(at, -1) << w.name << " " << name;
+        }
+        for (std::int32_t list = plan.lists(); list < spare; ++list) {
+          EXPECT_EQ(out.items[static_cast<std::size_t>(list)].rows, 0);
+          EXPECT_EQ(out.items[static_cast<std::size_t>(list)].next, -1);
+        }
+        EXPECT_EQ(out.merges.back().parts, 0);
+      }
+    }
+  }
+}
+
+TEST(Encode, UniformPlansAreSeen) {
+  const workloads::Geometry llama = testing::geometry(32, 8, 128);
+  for (const std::int32_t length : {1, 64, 1000, 4096}) {
+    const Workload w = testing::decode("uniform", llama, {length, length, length});
+    for (const char* name : {"fa2", "fixed-split:1", "fixed-split:2", "fixed-split:5", "fixed-split:16"}) {
+      const Plan plan = schedules::make_plan(name, w, schedules::Grid{132, 1, 0, 16});
+      const std::optional<UniformPlan> uniform = as_uniform(w, dense_addressing(w), plan);
+      ASSERT_TRUE(uniform.has_value()) << name << " " << length;
+      EXPECT_EQ(static_cast<std::size_t>(uniform->parts) * plan.outputs.size(), plan.items.size());
+    }
+  }
+}
+
+TEST(Encode, OtherPlansAreNotUniform) {
+  const workloads::Geometry llama = testing::geometry(32, 8, 128);
+  const Workload ragged = testing::decode("ragged", llama, {1000, 999});
+  const Workload alike = testing::decode("alike", llama, {5000, 5000, 5000});
+  const schedules::Grid grid{132, 1, 0, 64};
+  EXPECT_FALSE(as_uniform(ragged, dense_addressing(ragged), schedules::make_plan("fixed-split:4", ragged, grid)));
+  EXPECT_FALSE(as_uniform(alike, dense_addressing(alike), schedules::make_plan("lean", alike, grid)));
+  Plan changed = schedules::make_plan("fixed-split:4", alike, grid);
+  std::swap(changed.items[0], changed.items[1]);
+  EXPECT_FALSE(as_uniform(alike, dense_addressing(alike), changed));
+}
+
+TEST(Encode, NumbersThatDoNotFitAreRefused) {
+  const Workload w = testing::with_queries(testing::decode("rows", testing::geometry(128, 1, 64), {70000}), {600});
+  Plan plan = schedules::make_plan("fa2", w, schedules::Grid{132, 1, 128 * 600, 64});
+  if (plan.outputs.front().rows() > 65535) {
+    EXPECT_THROW(encode(w, plan), workloads::InputError);
+  }
+  Plan many = schedules::make_plan("fixed-size:1", testing::decode("parts", testing::geometry(1, 1, 64), {70000}),
+                                   schedules::Grid{132, 1, 0, 1});
+  EXPECT_THROW(encode(testing::decode("parts", testing::geometry(1, 1, 64), {70000}), many), workloads::InputError);
+}
+
+}  // namespace
+}  // namespace splitwave::gpu
