@@ -35,7 +35,8 @@ struct CompareOptions {
   bool json = false;
 };
 
-/// What a comparison is made of, loaded and checked.
+/// What a comparison is made of, loaded and checked. The CPU comes last: measuring it takes time that bad input must
+/// not.
 struct Job {
   std::vector<workloads::Workload> workloads;
   std::vector<std::string> schedules;
@@ -53,7 +54,6 @@ Job make_job(const CompareOptions& options) {
   MachineOptions gpus = options.machine;
   std::erase(gpus.gpus, kThisCpu);  // it is always among the machines
   job.gpus = targets(gpus, 0);
-  job.cpu = this_cpu(thread_count(options.threads));
   return job;
 }
 
@@ -148,11 +148,12 @@ std::string summary(const Job& job, const RecordSink& sink, const CheckCount& ch
 }
 
 int compare_all(const CompareOptions& options) {
-  const Job job = make_job(options);
+  Job job = make_job(options);
   const std::filesystem::path folder =
       options.out.empty() ? fmt::format("out/{:%Y-%m-%dT%H%M%S}Z", job.begin) : options.out;
   catch_stop_signals();
   RecordSink sink(folder.string(), options.json);
+  job.cpu = this_cpu(thread_count(options.threads));
   const CheckCount checks = execute(job, options.budget, sink);
   write_report(job, options, folder, checks, sink);
   if (!options.json) {

@@ -5,15 +5,17 @@
 
 #include <algorithm>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/predict.h"
-#include "cli/signals.h"
 #include "reports/table.h"
 #include "schedules/metrics.h"
 #include "schedules/plan_json.h"
+#include "workloads/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -36,47 +38,111 @@ std::string split_range(const std::vector<std::int32_t>& splits) {
   return *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most);
 }
 
+/// The plan as one line of JSON. A summary begins with the workload and the machine, so that lines can be told apart; a
+/// full plan is the plan's own format, which reads back.
+std::string plan_line(const Prediction& made, const workloads::Workload& workload, const Target& target, bool full) {
+  const std::string text = plan_to_json(workload, made.plan, made.grid, full);
+  if (full) {
+    return text + '\n';
+  }
+  const nlohmann::ordered_json names = {{"workload", workload.name}, {"machine", target.name}};
+  const std::string begin = names.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+  return begin.substr(0, begin.size() - 1) + ',' + text.substr(1) + '\n';
+}
+
+std::vector<std::string> table_row(const Prediction& made, const workloads::Workload& workload, const Target& target) {
+  const schedules::Metrics counts = metrics(made.plan, made.grid);
+  return {workload.name,
+          target.name,
+          made.plan.schedule,
+          fmt::format("{}", made.plan.num_splits),
+          split_range(splits_per_request(workload, made.plan)),
+          fmt::format("{}", counts.ctas),
+          fmt::format("{}", counts.items),
+          fmt::format("{}", counts.merges),
+          fmt::format("{:.2f}", counts.waves),
+          reports::format_percent(counts.quantization_efficiency),
+          fmt::format("{}x{}", made.plan.tile_q, made.plan.tile_kv)};
+}
+
+/// Plans as they are made: JSON lines at once, a table at the end.
+class Listing {
+ public:
+  Listing(bool json, bool full) : json_(json), full_(full) {}
+
+  void add(const Prediction& made, const workloads::Workload& workload, const Target& target) {
+    if (json_) {
+      print(plan_line(made, workload, target, full_));
+    } else {
+      table_.rows.push_back(table_row(made, workload, target));
+      reasons_ += fmt::format("{}: {}\n", made.plan.schedule, made.plan.reason);
+    }
+  }
+
+  /// A schedule that cannot serve this workload on this machine, among others that can.
+  void add_failure(const std::string& schedule, const workloads::Workload& workload, const Target& target,
+                   const std::string& reason) {
+    if (json_) {
+      const nlohmann::ordered_json line = {
+          {"workload", workload.name}, {"machine", target.name}, {"schedule", schedule}, {"failure", reason}};
+      print(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
+    } else {
+      reasons_ += fmt::format("{} cannot run {} on {}: {}\n", schedule, workload.name, target.name, reason);
+    }
+  }
+
+  void finish() const {
+    if (!json_) {
+      print(reports::to_text(table_) + '\n' + reasons_);
+    }
+  }
+
+ private:
+  bool json_;
+  bool full_;
+  reports::Table table_{{{"workload"},
+                         {"machine"},
+                         {"schedule"},
+                         {"num_splits", reports::Align::right},
+                         {"splits used", reports::Align::right},
+                         {"CTAs", reports::Align::right},
+                         {"items", reports::Align::right},
+                         {"merges", reports::Align::right},
+                         {"waves", reports::Align::right},
+                         {"efficiency", reports::Align::right},
+                         {"tile", reports::Align::right}},
+                        {}};
+  std::string reasons_;
+};
+
 void make_plans(const PlanOptions& options) {
-  using reports::Align;
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   const std::vector<Target> machines = targets(options.machine, thread_count(options.threads));
   const std::vector<std::string> names = chosen_schedules(options.schedules, loaded);
-  reports::Table table{{{"workload"},
-                        {"machine"},
-                        {"schedule"},
-                        {"num_splits", Align::right},
-                        {"splits used", Align::right},
-                        {"CTAs", Align::right},
-                        {"items", Align::right},
-                        {"merges", Align::right},
-                        {"waves", Align::right},
-                        {"efficiency", Align::right},
-                        {"tile", Align::right}},
-                       {}};
-  std::string reasons;
+  const bool alone = loaded.size() * machines.size() * names.size() == 1;
+  Listing listing(options.json, options.full);
   for (const workloads::Workload& workload : loaded) {
     for (const Target& target : machines) {
       for (const std::string& name : names) {
-        stop_if_asked();
-        const Prediction made = predict(name, workload, target);
-        if (options.json) {
-          print(plan_to_json(workload, made.plan, made.grid, options.full) + '\n');
-          continue;
+        std::string reason;
+        std::optional<Prediction> made;
+        try {
+          made = predict(name, workload, target);
+        } catch (const workloads::InputError& error) {
+          if (alone) {
+            throw;
+          }
+          reason = error.what();
         }
-        const schedules::Metrics counts = metrics(made.plan, made.grid);
-        table.rows.push_back({workload.name, target.name, made.plan.schedule, fmt::format("{}", made.plan.num_splits),
-                              split_range(splits_per_request(workload, made.plan)), fmt::format("{}", counts.ctas),
-                              fmt::format("{}", counts.items), fmt::format("{}", counts.merges),
-                              fmt::format("{:.2f}", counts.waves),
-                              reports::format_percent(counts.quantization_efficiency),
-                              fmt::format("{}x{}", made.plan.tile_q, made.plan.tile_kv)});
-        reasons += fmt::format("{}: {}\n", made.plan.schedule, made.plan.reason);
+        if (made) {
+          listing.add(*made, workload, target);
+        } else {
+          listing.add_failure(name, workload, target, reason);
+        }
       }
     }
   }
-  if (!options.json) {
-    print(reports::to_text(table) + '\n' + reasons);
-  }
+  listing.finish();
 }
 
 }  // namespace
@@ -92,7 +158,7 @@ void add_plan(CLI::App& program, int&) {
   add_machine_options(*verb, options->machine);
   add_schedule_option(*verb, options->schedules);
   add_threads_option(*verb, options->threads);
-  add_json_option(*verb, options->json, "one JSON object per plan (docs/schedules.md)");
+  add_json_option(*verb, options->json, "one JSON object per plan (docs/cli.md)");
   verb->add_flag("--full", options->full, "with --json: the whole plan, every item and merge")->needs("--json");
   verb->callback([options] { make_plans(*options); });
 }

@@ -18,10 +18,11 @@ Prediction predict(std::string_view schedule, const workloads::Workload& workloa
   result.grid = simulator::grid_of(target.machine, simulator::native_kernel(schedule, workload, target.machine),
                                    target.ctas_per_sm);
   result.plan = schedules::make_plan(schedule, workload, result.grid);
-  const simulator::Kernel kernel = simulator::native_kernel(result.plan, workload, target.machine);
+  const simulator::Machine machine = machine_for(target, workload, result.plan);
+  const simulator::Kernel kernel = simulator::native_kernel(result.plan, workload, machine);
   simulator::SimulateOptions options;
   options.ctas_per_sm = target.ctas_per_sm;
-  result.timeline = simulator::simulate(workload, result.plan, target.machine, kernel, options);
+  result.timeline = simulator::simulate(workload, result.plan, machine, kernel, options);
   return result;
 }
 

@@ -66,16 +66,21 @@ std::string usage_problem(const CLI::App& program, const CLI::ParseError& error,
     return fmt::format("{} is not a verb{}; allowed: {}", given.empty() ? "nothing" : workloads::printable(given),
                        workloads::did_you_mean(given, verbs), workloads::join(verbs));
   }
-  std::string problem = error.what();
+  const auto unknown = [&](const std::string& given) {
+    return fmt::format("{} is not an option or argument of {}{}", workloads::printable(given),
+                       verb.get_parent() == nullptr ? "splitwave" : verb.get_name(),
+                       workloads::did_you_mean(given.substr(0, given.find('=')), option_names(verb)));
+  };
+  if (!verbs.empty()) {
+    return unknown(argv[next]);
+  }
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
-    for (const std::string& extra : program.remaining(true)) {
-      const std::string name = extra.substr(0, extra.find('='));
-      return fmt::format("{} is not an option or argument of {}{}", workloads::printable(extra),
-                         verb.get_parent() == nullptr ? "splitwave" : verb.get_name(),
-                         workloads::did_you_mean(name, option_names(verb)));
+    const std::vector<std::string> extras = program.remaining(true);
+    if (!extras.empty()) {
+      return unknown(extras.front());
     }
   }
-  return problem;
+  return error.what();
 }
 
 std::string one_line(std::string text) {

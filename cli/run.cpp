@@ -26,13 +26,13 @@ int run_all(const RunOptions& options) {
   require_executor(options.executor);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   const std::vector<std::string> names = chosen_schedules(options.schedules, loaded);
-  const Target cpu = this_cpu(thread_count(options.threads));
   double work = 0;
   for (const workloads::Workload& workload : loaded) {
     work += measuring_work(workload, names.size());
   }
   catch_stop_signals();
   RecordSink sink(options.out, options.json);
+  const Target cpu = this_cpu(thread_count(options.threads));
   CheckCount checks;
   {
     Progress progress(work);

@@ -3,7 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "cpu_reference/measure.h"
+#include <algorithm>
+
 #include "workloads/error.h"
 
 namespace splitwave::cli {
@@ -26,6 +27,18 @@ std::string overridden_name(const std::string& name, const MachineOptions& optio
 
 bool overrides_anything(const MachineOptions& options) {
   return options.sms != 0 || options.bandwidth_gb_per_s != 0 || options.ctas_per_sm != 0;
+}
+
+simulator::CpuFigures figures(const cpu_reference::CpuConstants& constants,
+                              const std::vector<double>& read_bytes_per_second, double seconds_per_kv_byte) {
+  simulator::CpuFigures result;
+  result.model = constants.model;
+  result.read_bytes_per_second = read_bytes_per_second;
+  result.seconds_per_kv_byte = seconds_per_kv_byte;
+  result.fork_seconds = constants.fork_seconds;
+  result.item_seconds = constants.item_seconds;
+  result.merge_seconds_per_row_split = constants.merge_seconds_per_row_split;
+  return result;
 }
 
 }  // namespace
@@ -52,18 +65,27 @@ std::vector<Target> targets(const MachineOptions& options, std::int32_t threads)
 }
 
 Target this_cpu(std::int32_t threads) {
-  const cpu_reference::CpuConstants constants = cpu_reference::cached_cpu_constants(threads);
-  simulator::CpuFigures figures;
-  figures.model = constants.model;
-  figures.read_bytes_per_second = constants.read_bytes_per_second;
-  figures.seconds_per_kv_byte = constants.token_seconds_per_kv_byte;
-  figures.fork_seconds = constants.fork_seconds;
-  figures.item_seconds = constants.item_seconds;
-  figures.merge_seconds_per_row_split = constants.merge_seconds_per_row_split;
   Target target;
-  target.machine = simulator::cpu_machine(figures);
-  target.name = fmt::format("{} ({} thread{})", constants.model, threads, threads == 1 ? "" : "s");
+  target.cpu = cpu_reference::cached_cpu_constants(threads);
+  target.machine = simulator::cpu_machine(
+      figures(*target.cpu, target.cpu->read_bytes_per_second, target.cpu->token_seconds_per_kv_byte));
+  target.name = fmt::format("{} ({} thread{})", target.cpu->model, threads, threads == 1 ? "" : "s");
   return target;
+}
+
+simulator::Machine machine_for(const Target& target, const workloads::Workload& workload, const schedules::Plan& plan) {
+  if (!target.cpu) {
+    return target.machine;
+  }
+  double seconds = 0;
+  double tokens = 0;
+  for (const schedules::OutputTile& output : plan.outputs) {
+    const double weight = std::max(1, kv_range(workload, output).size());
+    seconds += weight * cpu_reference::tile_seconds_per_kv_byte(*target.cpu, workload.geometry, output.rows());
+    tokens += weight;
+  }
+  return simulator::cpu_machine(figures(*target.cpu, cpu_reference::kv_read_bytes_per_second(*target.cpu, workload),
+                                        tokens > 0 ? seconds / tokens : target.cpu->token_seconds_per_kv_byte));
 }
 
 }  // namespace splitwave::cli

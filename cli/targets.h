@@ -3,12 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/options.h"
+#include "cpu_reference/measure.h"
+#include "schedules/plan.h"
 #include "simulator/machine.h"
+#include "workloads/workload.h"
 
 namespace splitwave::cli {
 
@@ -18,8 +22,9 @@ inline constexpr std::string_view kThisCpu = "cpu";
 /// A machine with the user's overrides.
 struct Target {
   simulator::Machine machine;
-  std::string name;              ///< for records: the machine's name and what was overridden
-  std::int32_t ctas_per_sm = 0;  ///< 0: from the kernel's occupancy
+  std::string name;                                ///< for records: the machine's name and what was overridden
+  std::int32_t ctas_per_sm = 0;                    ///< 0: from the kernel's occupancy
+  std::optional<cpu_reference::CpuConstants> cpu;  ///< this computer's CPU: what was measured on it
 };
 
 /// The machines of the options in order; "cpu" is this_cpu(). Throws InputError for a machine that does not exist.
@@ -29,5 +34,9 @@ std::vector<Target> targets(const MachineOptions& options, std::int32_t threads)
 /// each schedule's own tile sizes, so that what runs here is the plan that the schedule's GPU kernel would run on so
 /// small a machine.
 Target this_cpu(std::int32_t threads);
+
+/// The machine that a plan of the workload meets. A CPU's bandwidth depends on the KV layout, and its tile time on the
+/// query rows that share a load: the mean over the plan's outputs, weighted by their KV tokens.
+simulator::Machine machine_for(const Target& target, const workloads::Workload& workload, const schedules::Plan& plan);
 
 }  // namespace splitwave::cli

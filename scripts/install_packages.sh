@@ -34,7 +34,15 @@ need_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# configure PRESET: once; later calls leave the build folder as it is and let Ninja find what changed.
+# configure PRESET: once; later calls leave the build folder as it is and let Ninja find what changed. A folder that
+# scripts/compare made, without tests, is configured anew; what is compiled there stays.
 configure() {
-  [[ -f build/$1/build.ninja ]] || cmake --preset "$1"
+  [[ -f build/$1/build.ninja ]] && ! grep -qx 'SPLITWAVE_BUILD_TESTS:BOOL=OFF' "build/$1/CMakeCache.txt" && return 0
+  cmake --fresh --preset "$1"
+}
+
+# configure_binary PRESET: the same for the binary alone, whose packages suffice.
+configure_binary() {
+  [[ -f build/$1/build.ninja ]] ||
+    cmake --preset "$1" -DSPLITWAVE_BUILD_TESTS=OFF -DSPLITWAVE_BUILD_BENCHMARKS=OFF
 }

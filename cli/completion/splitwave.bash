@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+# Completion for bash: source this file, or install it as share/bash-completion/completions/splitwave.
+
+_splitwave_names() {  # first column of a listing verb
+  "${COMP_WORDS[0]}" "$1" 2>/dev/null | awk 'NR > 1 && NF == 0 { exit } NR > 1 { print $1 }'
+}
+
+_splitwave_options() {
+  local workload='--workload --seed' machine='--gpu --sms --bandwidth --ctas-per-sm'
+  case $1 in
+    '') echo '--version' ;;
+    compare) echo "$workload $machine --schedule --executor --threads --samples --out --json" ;;
+    simulate) echo "$workload $machine --schedule --threads --out --json" ;;
+    plan) echo "$workload $machine --schedule --threads --json --full" ;;
+    run) echo "$workload --schedule --executor --threads --samples --out --json" ;;
+    sweep)
+      echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
+    explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
+    advise) echo "--model $machine --batch --context --query-len --schedule --format --file --threads --json" ;;
+    'workload show') echo "$workload --json" ;;
+    'workload validate' | gpus | schedules) echo '--json' ;;
+    'workload import')
+      echo '--batch --tensor-parallel --model --steps --max-running --step-seconds --seed --output --json' ;;
+    'workload generate')
+      echo '--model --tensor-parallel --name --batch --query-len --context-len --max-context-len --ratio' \
+        '--mean-context-len --exponent --long-context-len --short-context-len --lengths --seed --output --json' ;;
+  esac
+}
+
+_splitwave() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+  local verb=${COMP_WORDS[1]:-} before='' words=''
+  [[ $COMP_CWORD -le 1 ]] && verb=''
+  if [[ $verb == workload && $COMP_CWORD -gt 2 ]]; then
+    verb="workload ${COMP_WORDS[2]}"
+  fi
+  case $previous in
+    --gpu) words="cpu $(_splitwave_names gpus)" ;;
+    --schedule) words=$(_splitwave_names schedules) ;;
+    --executor) words='cpu cuda' ;;
+    --format) words='table csv json cpp python' ;;
+    -w | --workload | --out | --output | --merge | --file | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    --seed | --sms | --bandwidth | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len) return ;;
+  esac
+  if [[ -n $words ]]; then
+    if [[ $current == *,* ]]; then  # lists: complete what follows the last comma
+      before=${current%,*},
+      current=${current##*,}
+    fi
+    COMPREPLY=($(compgen -P "$before" -W "$words" -- "$current"))
+    return
+  fi
+  case $verb in
+    '') words='compare simulate plan run workload gpus schedules sweep explain advise' ;;
+    workload) words='show validate import generate' ;;
+    'workload generate') words='uniform ragged zipf one_long published' ;;
+    gpus) words=$(_splitwave_names gpus) ;;
+    'workload validate' | 'workload import') [[ $current != -* ]] && COMPREPLY=($(compgen -f -- "$current")) && return ;;
+  esac
+  COMPREPLY=($(compgen -W "$words $(_splitwave_options "$verb") --help" -- "$current"))
+}
+
+complete -o filenames -F _splitwave splitwave
