@@ -89,6 +89,7 @@ TEST(Replay, SamplesAreStepsOfTheReplayInOrder) {
 
 TEST(Replay, HugeOutputsCostNoTime) {
   std::vector<TraceRequest> trace;
+  trace.reserve(2000);
   for (int i = 0; i < 2000; ++i) trace.push_back({i * 1.0, 1 << 29, 1 << 20});
   EXPECT_GT(count_decode_steps(trace, {8, 0.001}), std::int64_t{200} << 20);
   EXPECT_EQ(sample_decode_steps(trace, {8, 0.001}, 3, 0).size(), 3U);
