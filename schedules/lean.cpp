@@ -2,6 +2,8 @@
 // LeanAttention by the paper's Algorithm 1 (arXiv 2405.10480).
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "schedules/rules/lean.h"
 #include "schedules/schedule_functions.h"
 #include "schedules/tile_stream.h"

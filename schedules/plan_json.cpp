@@ -3,6 +3,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <limits>
 #include <nlohmann/json.hpp>
 

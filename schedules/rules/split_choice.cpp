@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedules/rules/split_choice.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "schedules/cut.h"

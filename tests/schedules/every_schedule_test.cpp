@@ -4,6 +4,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cctype>
+#include <limits>
 
 #include "schedules/metrics.h"
 #include "schedules/schedules.h"

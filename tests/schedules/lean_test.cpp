@@ -2,6 +2,8 @@
 // LeanAttention's plans: the paper's Figure 1 and balance, and the examples of its ONNX Runtime code.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "schedules/metrics.h"
 #include "schedules/rules/lean.h"
 #include "schedules/schedules.h"
