@@ -151,7 +151,7 @@ DeviceTensors& DeviceTensors::operator=(DeviceTensors&&) noexcept = default;
 DeviceTensors DeviceTensors::upload(const Workload& workload, const workloads::Tensors& tensors) {
   static_cast<void>(variants(workload));  // refuses what no kernel takes
   auto state = std::make_unique<State>(workload);
-  const auto copy = [](DeviceBuffer<std::uint16_t>& to, const std::vector<std::byte>& from) {
+  const auto copy = [](DeviceBuffer<std::uint16_t>& to, const workloads::Bytes& from) {
     if (from.empty()) return;
     SPLITWAVE_CUDA_CHECK(cudaMemcpy(to.get(), from.data(), from.size(), cudaMemcpyHostToDevice));
   };
@@ -230,7 +230,7 @@ HostResult DeviceTensors::download() const {
 
 workloads::Tensors DeviceTensors::download_tensors() const {
   workloads::Tensors tensors;
-  const auto copy = [](std::vector<std::byte>& to, const DeviceBuffer<std::uint16_t>& from) {
+  const auto copy = [](workloads::Bytes& to, const DeviceBuffer<std::uint16_t>& from) {
     to.resize(from.size() * 2);
     if (!to.empty()) SPLITWAVE_CUDA_CHECK(cudaMemcpy(to.data(), from.get(), to.size(), cudaMemcpyDeviceToHost));
   };

@@ -15,6 +15,7 @@ struct Candidate {
   std::string schedule;
   gpu::Variant variant;
   schedules::MergeKind merge = schedules::MergeKind::last_arriver;
+  bool operator==(const Candidate&) const = default;
 };
 
 /// Every reasonable pair of a schedule and a kernel for the workload.

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <exception>
 
+#include "gpu/choose.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
 #include "gpu/error.h"
@@ -37,6 +39,7 @@ struct Options {
   double least_gb = 0;
   std::int32_t every = 1;
   std::int32_t first = 0;
+  bool only_auto = false;
   gpu::MeasureOptions measure;
 };
 
@@ -74,9 +77,14 @@ void time_shape(const Workload& w, const Options& options, FILE* out) {
   fmt::print(out, "{},read,{},{:.3f},{:.3f},{:.3f},,,\n", w.name, bytes, floor.median * 1e6, floor.p20 * 1e6,
              floor.p80 * 1e6);
   std::vector<Candidate> candidates;
-  if (options.candidates.empty()) candidates = testing::sweep_candidates(w);
+  if (options.candidates.empty() && !options.only_auto) candidates = testing::sweep_candidates(w);
   for (const std::string& text : options.candidates) candidates.push_back(testing::parse_candidate(text));
+  // Always timed with the others: what the model chooses.
+  const gpu::Choice chosen = gpu::choose(w);
+  const Candidate automatic{chosen.schedule, chosen.variant, schedules::MergeKind::last_arriver};
+  if (std::find(candidates.begin(), candidates.end(), automatic) == candidates.end()) candidates.push_back(automatic);
   double best = 0;
+  double auto_seconds = 0;
   std::string best_name;
   for (const Candidate& candidate : candidates) {
     try {
@@ -89,6 +97,7 @@ void time_shape(const Workload& w, const Options& options, FILE* out) {
       fmt::print(out, "{},{},{},{:.3f},{:.3f},{:.3f},{},{},{:.1f}\n", w.name, testing::to_string(candidate), bytes,
                  t.median * 1e6, t.p20 * 1e6, t.p80 * 1e6, decoder.ctas(), decoder.uniform() ? "U" : "T",
                  (host.encode + host.upload) * 1e6);
+      if (candidate == automatic) auto_seconds = t.median;
       if (best == 0 || t.median < best) {
         best = t.median;
         best_name = testing::to_string(candidate);
@@ -98,8 +107,12 @@ void time_shape(const Workload& w, const Options& options, FILE* out) {
     }
   }
   std::fflush(out);
-  fmt::print("{:<28} read {:9.2f} best {:9.2f} ratio {:.3f} {}\n", w.name, floor.median * 1e6, best * 1e6,
-             best / floor.median, best_name);
+  fmt::print(out, "{},auto,{},{:.3f},{:.3f},,,,{}\n", w.name, bytes, auto_seconds * 1e6, chosen.predicted_seconds * 1e6,
+             testing::to_string(automatic));
+  std::fflush(out);
+  fmt::print("{:<28} read {:9.2f} best {:9.2f} x {:.3f} {:<34} auto {:9.2f} predicted {:9.2f} behind {:.3f} {}\n",
+             w.name, floor.median * 1e6, best * 1e6, best / floor.median, best_name, auto_seconds * 1e6,
+             chosen.predicted_seconds * 1e6, auto_seconds / best, testing::to_string(automatic));
   std::fflush(stdout);
 }
 
@@ -135,6 +148,7 @@ int main(int argc, char** argv) {
   app.add_option("--least-gb", options.least_gb, "skip shapes with less K and V");
   app.add_option("--out", options.out, "CSV file, appended to");
   app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT[+MERGE]; none: a sweep");
+  app.add_flag("--auto", options.only_auto, "time only the model's choice");
   app.add_option("--overlap", options.overlap, "none, wait or prefetch")
       ->check(CLI::IsMember({"none", "wait", "prefetch"}));
   app.add_option("--dtype", options.dtype, "f16 or bf16")->check(CLI::IsMember({"f16", "bf16"}));
