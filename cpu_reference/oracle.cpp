@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_reference/oracle.h"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -12,7 +10,7 @@
 #include <span>
 
 #include "cpu_reference/compensated.h"
-#include "cpu_reference/parallel.h"
+#include "workloads/parallel.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -38,7 +36,7 @@ std::vector<float> all_values(Dtype dtype) {
 }
 
 /// Converts stored elements to double, which is exact for every dtype.
-void load(Dtype dtype, const std::vector<std::byte>& tensor, std::int64_t first, std::int32_t count, double* to) {
+void load(Dtype dtype, const workloads::Bytes& tensor, std::int64_t first, std::int32_t count, double* to) {
   const std::byte* const from = tensor.data() + first * workloads::bytes_per_element(dtype);
   if (dtype == Dtype::f32) {
     for (std::int32_t i = 0; i < count; ++i) {
@@ -160,7 +158,7 @@ void start_rows(const TaskRun& run) {
 /// Converts K (or V) block by block and hands each block to `step(row, tokens, first, block row of first)` for every
 /// row that sees some of it.
 template <typename RowOffset, typename Step>
-void for_blocks(const TaskRun& run, const std::vector<std::byte>& tensor, std::int32_t elements, RowOffset row_offset,
+void for_blocks(const TaskRun& run, const workloads::Bytes& tensor, std::int32_t elements, RowOffset row_offset,
                 Step step) {
   KvRange all = run.rows.front().visible;
   for (const Row& row : run.rows) {
@@ -196,7 +194,7 @@ void add_values(const TaskRun& run) {
   const bool mla = run.workload.geometry.kind == workloads::AttentionKind::mla;
   const std::int32_t elements = run.workload.geometry.value_dim;
   const std::int64_t stride = padded(elements);
-  const std::vector<std::byte>& tensor = mla ? run.tensors.k : run.tensors.v;
+  const workloads::Bytes& tensor = mla ? run.tensors.k : run.tensors.v;
   for_blocks(run, tensor, elements, workloads::v_row, [stride](Row& row, KvRange tokens, const double* values) {
     const double* weights = row.weights.data() + (tokens.begin - row.visible.begin);
     for (std::int64_t e = 0; e < stride; e += kLanes) {
@@ -284,11 +282,12 @@ Result<double> attend(const workloads::Workload& workload, const workloads::Tens
   result.lse.resize(rows);
   const std::vector<Task> tasks = all_tasks(workload);
   const std::int64_t count = static_cast<std::int64_t>(tasks.size());
-  const int threads = static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(count, 1), omp_get_max_threads()));
+  const int threads =
+      static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(count, 1), workloads::default_threads()));
   std::vector<Scratch> scratch(threads, Scratch(workload));
   std::atomic<std::int64_t> next = 0;
   // Each row is computed by one thread in a fixed order, so that the number of threads does not change a bit of it.
-  parallel(threads, [&](int thread, int) {
+  workloads::parallel(threads, [&](int thread, int) {
     Scratch& own = scratch[thread];
     for (std::int64_t i = next++; i < count; i = next++) {
       const std::span<Row> task_rows = std::span(own.rows).first(tasks[i].row_end - tasks[i].row_begin);

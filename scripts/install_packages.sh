@@ -3,7 +3,7 @@
 # exactly what to install and ends with status 3 where that cannot be done.
 
 build_packages=(cmake ninja-build g++ git libcli11-dev libeigen3-dev libfmt-dev nlohmann-json3-dev gnuplot-nox)
-test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev python3)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev libvalijson-dev python3)
 lint_packages=(clang-format clang-tidy)
 
 need_packages() {

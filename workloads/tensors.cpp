@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "workloads/error.h"
+#include "workloads/parallel.h"
 #include "workloads/random.h"
 #include "workloads/rounding.h"
 #include "workloads/rows.h"
@@ -99,20 +100,21 @@ using RowOffset = std::int64_t (*)(const Workload&, const Tensors&, std::int32_t
 // Writes all heads of all tokens. Rows are computed apart from each other, so that any split over threads gives the
 // same bits.
 void fill(const Workload& workload, const Tensors& tensors, Tensor tensor, const std::vector<std::int64_t>& first,
-          std::int32_t heads, std::int32_t row, RowOffset offset, std::vector<std::byte>& out) {
+          std::int32_t heads, std::int32_t row, RowOffset offset, Bytes& out) {
   const std::int64_t tokens = first.back();
   const Dtype dtype = workload.geometry.dtype;
-#pragma omp parallel for schedule(static)
-  for (std::int64_t token = 0; token < tokens; ++token) {
-    const std::int32_t request = request_of(first, token);
-    const auto position = static_cast<std::int32_t>(token - first[static_cast<std::size_t>(request)]);
-    for (std::int32_t head = 0; head < heads; ++head) {
-      const std::uint64_t key = row_key(workload.seed, tensor, static_cast<std::uint32_t>(request),
-                                        static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(head));
-      const std::int64_t at = offset(workload, tensors, request, position, head) * bytes_per_element(dtype);
-      write_row(key, row, workload.distribution, dtype, out.data() + at);
+  parallel(default_threads(), [&](int thread, int team) {
+    for (std::int64_t token = tokens * thread / team; token < tokens * (thread + 1) / team; ++token) {
+      const std::int32_t request = request_of(first, token);
+      const auto position = static_cast<std::int32_t>(token - first[static_cast<std::size_t>(request)]);
+      for (std::int32_t head = 0; head < heads; ++head) {
+        const std::uint64_t key = row_key(workload.seed, tensor, static_cast<std::uint32_t>(request),
+                                          static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(head));
+        const std::int64_t at = offset(workload, tensors, request, position, head) * bytes_per_element(dtype);
+        write_row(key, row, workload.distribution, dtype, out.data() + at);
+      }
     }
-  }
+  });
 }
 
 // Offset of a K or V row of `row` elements.
@@ -186,14 +188,14 @@ std::int64_t v_row(const Workload& workload, const Tensors& tensors, std::int32_
   return kv_row(workload, tensors, request, position, kv_head, has_v(workload) ? g.value_dim : g.head_dim);
 }
 
-float load_element(Dtype dtype, const std::vector<std::byte>& tensor, std::int64_t index) {
+float load_element(Dtype dtype, const Bytes& tensor, std::int64_t index) {
   std::uint32_t bits = 0;  // little-endian: a 16-bit element fills the low half
   const std::int64_t size = bytes_per_element(dtype);
   std::memcpy(&bits, tensor.data() + index * size, static_cast<std::size_t>(size));
   return from_bits(dtype, bits);
 }
 
-void store_element(Dtype dtype, std::vector<std::byte>& tensor, std::int64_t index, float value) {
+void store_element(Dtype dtype, Bytes& tensor, std::int64_t index, float value) {
   const std::uint32_t bits = round_to_bits(dtype, value);
   const std::int64_t size = bytes_per_element(dtype);
   std::memcpy(tensor.data() + index * size, &bits, static_cast<std::size_t>(size));

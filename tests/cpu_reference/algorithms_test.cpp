@@ -19,7 +19,7 @@ using workloads::Tensor;
 using workloads::Tensors;
 using workloads::Workload;
 
-Matrix matrix_of(const std::vector<std::byte>& tensor, std::int64_t rows, std::int64_t cols) {
+Matrix matrix_of(const workloads::Bytes& tensor, std::int64_t rows, std::int64_t cols) {
   Matrix matrix(rows, cols);
   for (std::int64_t i = 0; i < rows * cols; ++i) matrix.values[i] = load_element(Dtype::f32, tensor, i);
   return matrix;

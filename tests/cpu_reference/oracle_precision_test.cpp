@@ -25,7 +25,7 @@ using workloads::Workload;
 
 constexpr double kAccuracy = 4e-15;
 
-Real element(const Workload& workload, const std::vector<std::byte>& tensor, std::int64_t index) {
+Real element(const Workload& workload, const workloads::Bytes& tensor, std::int64_t index) {
   return {workloads::load_element(workload.geometry.dtype, tensor, index)};
 }
 
@@ -45,7 +45,7 @@ struct ExactRow {
 ExactRow exact_row(const Workload& workload, const Tensors& tensors, std::int32_t request, std::int32_t query,
                    std::int32_t head) {
   const workloads::Geometry& g = workload.geometry;
-  const std::vector<std::byte>& values = g.kind == AttentionKind::mla ? tensors.k : tensors.v;
+  const workloads::Bytes& values = g.kind == AttentionKind::mla ? tensors.k : tensors.v;
   const std::int32_t kv_head = head / g.group();
   const std::int64_t q = q_row(workload, tensors, request, query, head);
   ExactRow row;

@@ -47,7 +47,7 @@ inline void add_tables(const workloads::Workload& workload, workloads::Tensors& 
   }
 }
 
-inline void fill_with_nan(workloads::Dtype dtype, std::vector<std::byte>& tensor) {
+inline void fill_with_nan(workloads::Dtype dtype, workloads::Bytes& tensor) {
   const std::int64_t elements = static_cast<std::int64_t>(tensor.size()) / workloads::bytes_per_element(dtype);
   for (std::int64_t i = 0; i < elements; ++i) {
     workloads::store_element(dtype, tensor, i, std::numeric_limits<float>::quiet_NaN());
@@ -72,7 +72,7 @@ inline workloads::Tensors tensors_with(const workloads::Workload& workload, cons
   tensors.v.resize(mla ? 0 : slots * g.kv_heads * g.value_dim * bytes);
   detail::fill_with_nan(g.dtype, tensors.k);
   detail::fill_with_nan(g.dtype, tensors.v);
-  const auto store_row = [&](Tensor tensor, std::vector<std::byte>& to, std::int64_t first, std::int32_t elements,
+  const auto store_row = [&](Tensor tensor, workloads::Bytes& to, std::int64_t first, std::int32_t elements,
                              std::int32_t request, std::int32_t position, std::int32_t head) {
     for (std::int32_t e = 0; e < elements; ++e) {
       workloads::store_element(g.dtype, to, first + e, values(tensor, request, position, head, e));

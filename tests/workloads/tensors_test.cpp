@@ -43,7 +43,7 @@ TEST_P(MadeTensors, HoldTheValuesOfTheirCoordinates) {
   const Geometry& g = w.geometry;
   const Tensors t = make_tensors(w, kNoLimit);
   const bool outliers = w.distribution == Distribution::outliers;
-  const auto expect_row = [&](const std::vector<std::byte>& tensor, std::int64_t at, std::int32_t size, Tensor which,
+  const auto expect_row = [&](const workloads::Bytes& tensor, std::int64_t at, std::int32_t size, Tensor which,
                               std::int32_t request, std::int32_t position, std::int32_t head) {
     const std::uint64_t key = row_key(w.seed, which, static_cast<std::uint32_t>(request),
                                       static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(head));
@@ -171,7 +171,7 @@ TEST(Tensors, EmptyBatchAndEmptyContextsNeedNoMemory) {
 
 TEST(Tensors, StoredElementsAreLoadedRounded) {
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
-    std::vector<std::byte> tensor(16);
+    workloads::Bytes tensor(16);
     store_element(dtype, tensor, 2, 0.1F);
     EXPECT_EQ(load_element(dtype, tensor, 2), from_bits(dtype, round_to_bits(dtype, 0.1F)));
     EXPECT_EQ(load_element(dtype, tensor, 1), 0.0F);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#pragma once
+#include "workloads/parallel.h"
 
 #include <omp.h>
 
@@ -10,7 +10,8 @@ void __tsan_release(void* address);  // NOLINT(bugprone-reserved-identifier)
 }
 #endif
 
-namespace splitwave::cpu_reference {
+namespace splitwave::workloads {
+namespace {
 
 /// Tells ThreadSanitizer of the order that OpenMP's fork and join make: libgomp is not built with it, so that it would
 /// report every use of shared data. Nothing in other builds.
@@ -24,18 +25,17 @@ struct ForkOrder {
   }
   char ends[2] = {};
 #else
-  void give(int) {}
-  void take(int) {}
+  void give(int /*end*/) {}
+  void take(int /*end*/) {}
 #endif
 };
 
-/// Runs body(thread, team size) on each thread of an OpenMP team of `threads`; OpenMP may give fewer. The body must not
-/// throw.
-template <typename Body>
+}  // namespace
+
 #if defined(__SANITIZE_THREAD__)
 __attribute__((no_sanitize("thread")))
 #endif
-void parallel(int threads, const Body& body) {
+void parallel(int threads, const std::function<void(int, int)>& body) {
   ForkOrder order;
   order.give(0);
 #pragma omp parallel num_threads(threads)
@@ -47,4 +47,8 @@ void parallel(int threads, const Body& body) {
   order.take(1);
 }
 
-}  // namespace splitwave::cpu_reference
+int default_threads() {
+  return omp_get_max_threads();
+}
+
+}  // namespace splitwave::workloads
