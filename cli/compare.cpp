@@ -108,8 +108,10 @@ void write_report(const Job& job, const CompareOptions& options, const std::file
   const std::string baseline = baseline_of(job.schedules);
   const std::string caption =
       fmt::format("{}; splitwave {} ({}); {:%Y-%m-%d} UTC; cold caches", job.cpu.name, version(), commit(), job.begin);
-  const std::vector<reports::Figure> figures = {reports::speed_up_figure(sink.records(), baseline, caption),
-                                                reports::predicted_measured_figure(sink.records(), caption)};
+  std::vector<reports::Figure> figures = {reports::speed_up_figure(sink.records(), baseline, caption)};
+  if (!reports::pair_up(sink.records()).empty()) {
+    figures.push_back(reports::predicted_measured_figure(sink.records(), caption));
+  }
   reports::ReportContext context{
       "splitwave compare: " + options.workload.workload, baseline, environment(job, options), checks.sentence(), {},
       reports::draw(figures, folder / "figures")};

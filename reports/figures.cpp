@@ -89,6 +89,8 @@ Figure speed_up_figure(std::span<const Record> records, const std::string& basel
   const std::vector<ScheduleSummary> summaries = summarize(records, baseline);
   std::vector<std::string> schedules;
   std::vector<std::string> series;
+  double low = 1;
+  double high = 1;
   std::string data =
       "# Speed-up over " + baseline + ": one block per series\n# position\tgeometric mean\tleast\tmost\tschedule\n";
   for (const ScheduleSummary& summary : summaries) {
@@ -97,6 +99,8 @@ Figure speed_up_figure(std::span<const Record> records, const std::string& basel
       data += fmt::format("{}# {}\n", series.empty() ? "" : "\n\n", series_name(summary));
       series.push_back(series_name(summary));
     }
+    low = std::min(low, summary.least);
+    high = std::max(high, summary.most);
     data += fmt::format("{}\t{:.6g}\t{:.6g}\t{:.6g}\t\"{}\"\n", index_of(schedules, summary.schedule),
                         summary.geometric_mean, summary.least, summary.most, summary.schedule);
   }
@@ -115,10 +119,11 @@ Figure speed_up_figure(std::span<const Record> records, const std::string& basel
       "set ylabel 'speed-up (times, log scale)'\n"
       "set xlabel 'schedule (point: geometric mean over workloads; bar: least and most)'\n"
       "set logscale y 2\n"
+      "set yrange [{:.6g}:{:.6g}]\n"
       "set xrange [-0.6:{}.6]\n"
       "set xtics ({}) rotate by -25 noenhanced\n{}",
-      gnuplot_text("Speed-up over " + baseline), schedules.empty() ? 0 : schedules.size() - 1, fmt::join(tics, ", "),
-      curves(plots));
+      gnuplot_text("Speed-up over " + baseline), low / 1.1, high * 1.1, schedules.empty() ? 0 : schedules.size() - 1,
+      fmt::join(tics, ", "), curves(plots));
   return Figure{"speed_up", "Speed-up over " + baseline + " by schedule", data,
                 drawn_twice("speed_up", caption, commands)};
 }

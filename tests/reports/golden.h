@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -21,7 +22,13 @@ inline void expect_golden(const std::string& name, const std::string& text) {
   std::ifstream file(path, std::ios::binary);
   ASSERT_TRUE(file) << path << " is missing; run the test with SPLITWAVE_ACCEPT_GOLDEN=1 and read what it wrote";
   const std::string approved((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  EXPECT_EQ(approved, text) << "differs from " << path << "; SPLITWAVE_ACCEPT_GOLDEN=1 accepts the new text";
+  if (approved != text) {
+    const auto [before, now] = std::mismatch(approved.begin(), approved.end(), text.begin(), text.end());
+    const auto line = 1 + std::count(approved.begin(), before, '\n');
+    const auto rest = [](auto from, auto end) { return std::string(from, std::find(from, end, '\n')); };
+    ADD_FAILURE() << path << " differs from line " << line << " on.\napproved: ..." << rest(before, approved.end())
+                  << "\nnow:      ..." << rest(now, text.end()) << "\nSPLITWAVE_ACCEPT_GOLDEN=1 accepts the new text";
+  }
 }
 
 }  // namespace splitwave::tests

@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whatever a user gets wrong ends in one line on standard error and the right status; nothing is computed or written.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "tests/cli/process.h"
+
+namespace splitwave::tests {
+namespace {
+
+struct Case {
+  std::vector<std::string> arguments;
+  std::vector<std::string> said;  ///< what the line must name
+  int status = 2;
+};
+
+void expect_refused(const Case& one, const RunOptions& options = {}) {
+  const Outcome outcome = splitwave(one.arguments, options);
+  const std::string what = fmt::format("{}", fmt::join(one.arguments, " "));
+  EXPECT_EQ(outcome.status, one.status) << what << "\n" << outcome.err;
+  EXPECT_EQ(outcome.out, "") << what;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << what << "\n" << outcome.err;
+  EXPECT_EQ(outcome.err.rfind("splitwave: ", 0), 0U) << what << "\n" << outcome.err;
+  for (const std::string& part : one.said) {
+    EXPECT_NE(outcome.err.find(part), std::string::npos) << what << "\nlacks: " << part << "\n" << outcome.err;
+  }
+}
+
+constexpr const char* kSmall = "llama-3-8b:1q1s256";
+
+TEST(BadInput, Usage) {
+  const std::vector<Case> cases = {
+      {{}, {"allowed: compare, simulate, plan, run, workload, gpus, schedules"}},
+      {{"simulat"}, {"simulat", "did you mean simulate", "allowed: compare"}},
+      {{"workload"}, {"allowed: show, validate, import, generate"}},
+      {{"workload", "sow"}, {"did you mean show"}},
+      {{"--frobnicate"}, {"--frobnicate is not an option"}},
+      {{"--versoin"}, {"did you mean --version"}},
+      {{"simulate"}, {"--workload", "simulate --help"}},
+      {{"simulate", "-w"}, {"--workload"}},
+      {{"simulate", "-w", kSmall, "--gpuu", "h200"}, {"--gpuu", "did you mean --gpu"}},
+      {{"simulate", "-w", kSmall, "extra"}, {"extra"}},
+      {{"plan", "-w", kSmall, "--full"}, {"--full", "--json"}},
+      {{"gpus", "--json=maybe"}, {"--json"}},
+  };
+  for (const Case& one : cases) {
+    expect_refused(one);
+  }
+}
+
+TEST(BadInput, Numbers) {
+  const std::string sms = "an integer from 1 to 65536";
+  for (const char* value : {"-3", "0", "1.5", "1e3", "0x10", "4096abc", "nan", "65537", "99999999999999999999", ""}) {
+    expect_refused({{"simulate", "-w", kSmall, "--sms", value}, {"--sms", value, sms}});
+  }
+  for (const char* value : {"-5", "0", "nan", "inf", "1e999", "fast", "1000001"}) {
+    expect_refused({{"simulate", "-w", kSmall, "--bandwidth", value}, {"--bandwidth", value, "above 0"}});
+  }
+  for (const char* value : {"0", "-1", "65"}) {
+    expect_refused({{"simulate", "-w", kSmall, "--ctas-per-sm", value}, {"--ctas-per-sm", value, "1 to 64"}});
+  }
+  for (const char* value : {"0", "-1", "1025", "two"}) {
+    expect_refused({{"run", "-w", kSmall, "--threads", value}, {"--threads", value, "1 to 1024"}});
+  }
+  expect_refused({{"run", "-w", kSmall, "--samples", "0"}, {"--samples", "0"}});
+  expect_refused({{"simulate", "-w", kSmall, "--seed", "-1"}, {"--seed", "-1", "2^64 - 1"}});
+  expect_refused({{"simulate", "-w", kSmall, "--seed", "18446744073709551616"}, {"--seed"}});
+}
+
+TEST(BadInput, Names) {
+  const std::vector<Case> cases = {
+      {{"simulate", "-w", kSmall, "--gpu", "h20O"}, {"h20O", "h200", "h20"}},
+      {{"simulate", "-w", kSmall, "--gpu", ""}, {"gpu"}},
+      {{"gpus", "h300"}, {"h300", "h200"}},
+      {{"simulate", "-w", kSmall, "--schedule", "leann"}, {"leann", "lean"}},
+      {{"simulate", "-w", kSmall, "--schedule", "fixed-split:many"}, {"many"}},
+      {{"simulate", "-w", kSmall, "--schedule", "fixed-split:0"}, {"0"}},
+      {{"plan", "-w", kSmall, "--gpu", "l40s", "--schedule", "fa3"}, {"fa3", "l40s", "does not fit"}},
+      {{"simulate", "-w", kSmall, "--gpu", "l40s", "--schedule", "fa3"}, {"fa3", "l40s", "does not fit"}},
+      {{"simulate", "-w", "llama-3-8c:1q1s256"}, {"llama-3-8c", "llama-3-8b"}},
+      {{"simulate", "-w", "reel"}, {"reel", "real"}},
+      {{"simulate", "-w", "llama-3-8b:1q1s"}, {"1q1s"}},
+      {{"simulate", "-w", "llama-3-8b"}, {"llama-3-8b"}},
+      {{"run", "-w", kSmall, "--executor", "gpu"}, {"--executor", "gpu", "cpu"}},
+      {{"run", "-w", kSmall, "--executor", "cuda"}, {"cuda", "allowed: cpu"}, 3},
+      {{"compare", "--executor", "cuda"}, {"cuda", "allowed: cpu"}, 3},
+      {{"simulate", "-w", kSmall, "--gpu", "cpu", "--sms", "4"}, {"--gpu cpu", "--sms", "--threads"}},
+      {{"workload", "generate", "triangle", "--model", "llama-3-8b", "--batch", "2"}, {"triangle", "uniform"}},
+      {{"workload", "generate", "uniform", "--model", "llama-3-8c", "--batch", "2", "--context-len", "8"},
+       {"llama-3-8c", "llama-3-8b"}},
+      {{"workload", "generate", "uniform", "--model", "llama-3-8b", "--batch", "0", "--context-len", "8"}, {"batch"}},
+      {{"workload", "generate", "uniform", "--model", "llama-3-8b", "--batch", "2"}, {"context_len"}},
+      {{"workload", "generate", "uniform", "--model", "llama-3-8b", "--batch", "2", "--context-len", "8", "--ratio",
+        "0.5"},
+       {"ratio"}},
+  };
+  for (const Case& one : cases) {
+    expect_refused(one);
+  }
+}
+
+TEST(BadInput, Files) {
+  const TemporaryFolder folder;
+  const std::string good = R"({"format":1,"name":"w","model":"llama-3-8b","requests":[{"context_len":64}]})";
+  const std::vector<std::pair<std::string, std::string>> files = {
+      {"empty.json", ""},
+      {"truncated.json", good.substr(0, 40)},
+      {"nul.json", std::string("{\"format\"\0:1}", 13)},
+      {"latin1.json", "{\"name\":\"\xe9\"}"},
+      {"deep.json", std::string(100000, '[')},
+      {"nan.json", R"({"format":1,"name":"w","model":"llama-3-8b","requests":[{"context_len":NaN}]})"},
+      {"duplicate.json", R"({"format":1,"format":1})"},
+      {"unknown.json", R"({"format":1,"name":"w","modell":"llama-3-8b","requests":[{"context_len":64}]})"},
+      {"negative.json", R"({"format":1,"name":"w","model":"llama-3-8b","requests":[{"context_len":-1}]})"},
+      {"huge.json", R"({"format":1,"name":"w","model":"llama-3-8b","requests":[{"context_len":99999999999}]})"},
+  };
+  for (const auto& [name, text] : files) {
+    const std::string path = folder.write(name, text);
+    expect_refused({{"simulate", "-w", path}, {name}});
+    expect_refused({{"workload", "validate", path}, {name}});
+    expect_refused({{"simulate", "-w", kSmall, "--gpu", path}, {name}});
+    expect_refused({{"workload", "import", path, "--batch", "1q1s8"}, {name}});
+  }
+  for (const std::vector<std::string>& option : {std::vector<std::string>{"-w"}, {"-w", kSmall, "--gpu"}}) {
+    for (const std::string& path : {folder.file("missing.json"), folder.path().string() + "/"}) {
+      std::vector<std::string> arguments = {"simulate"};
+      arguments.insert(arguments.end(), option.begin(), option.end());
+      arguments.push_back(path);
+      expect_refused({arguments, {path}});
+    }
+  }
+  if (::getuid() != 0) {  // root reads everything
+    const std::string path = folder.write("secret.json", good);
+    std::filesystem::permissions(path, std::filesystem::perms::none);
+    expect_refused({{"simulate", "-w", path}, {path}});
+  }
+}
+
+TEST(BadInput, Imports) {
+  const TemporaryFolder folder;
+  const std::string config = folder.write(
+      "config.json",
+      R"({"model_type":"llama","num_attention_heads":32,"num_key_value_heads":8,"hidden_size":4096,"num_hidden_layers":32})");
+  const std::string trace =
+      folder.write("trace.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00,8,4\n");
+  expect_refused({{"workload", "import", config}, {"--batch"}});
+  expect_refused({{"workload", "import", config, "--batch", "8x"}, {"--batch", "8x"}});
+  expect_refused({{"workload", "import", config, "--batch", "1q1s8", "--model", "llama-3-8b"}, {"--model"}});
+  expect_refused({{"workload", "import", config, "--batch", "1q1s8", "--tensor-parallel", "3"}, {"config.json", "3"}});
+  expect_refused({{"workload", "import", trace}, {"--model"}});
+  expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--batch", "1q1s8"}, {"--batch"}});
+  expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--step-seconds", "0"}, {"--step-seconds"}});
+}
+
+TEST(BadInput, PlacesThatCannotBeWritten) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "");
+  for (const std::string& out : {file, file + "/below", std::string("/proc/splitwave")}) {
+    expect_refused({{"simulate", "-w", kSmall, "--out", out}, {out, "cannot write"}});
+    expect_refused({{"compare", "-w", kSmall, "--out", out}, {out, "cannot write"}});
+  }
+  expect_refused({{"workload", "generate", "uniform", "--model", "llama-3-8b", "--batch", "1", "--context-len", "8",
+                   "--output", folder.file("none/w.jsonl")},
+                  {"none/w.jsonl", "cannot write"}});
+  EXPECT_EQ(content(file), "");
+}
+
+TEST(BadInput, EarlierResultsAreKept) {
+  const TemporaryFolder folder;
+  folder.write("records.jsonl", "earlier");
+  expect_refused({{"simulate", "-w", kSmall, "--out", folder.path().string()}, {"records.jsonl", "earlier run"}});
+  expect_refused({{"compare", "-w", kSmall, "--out", folder.path().string()}, {"records.jsonl", "earlier run"}});
+  EXPECT_EQ(content(folder.file("records.jsonl")), "earlier");
+}
+
+TEST(BadInput, FullStandardOutputIsToldAndNotSuccess) {
+  RunOptions options;
+  options.standard_output = "/dev/full";
+  for (const std::vector<std::string>& arguments : {std::vector<std::string>{"gpus"},
+                                                    {"schedules", "--json"},
+                                                    {"--help"},
+                                                    {"plan", "-w", kSmall},
+                                                    {"simulate", "-w", kSmall, "--json"},
+                                                    {"workload", "show", "-w", kSmall}}) {
+    expect_refused({arguments, {"standard output", "No space left on device"}}, options);
+  }
+}
+
+}  // namespace
+}  // namespace splitwave::tests

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "reports/record.h"
+#include "reports/statistics.h"
+#include "tests/cli/process.h"
+
+namespace splitwave::tests {
+namespace {
+
+TEST(Compare, WritesRecordsReportAndPictures) {
+  const TemporaryFolder folder;
+  const std::filesystem::path out = folder.path() / "result";
+  const Outcome outcome =
+      splitwave({"compare", "-w", "llama-3-8b:3q1s200_1q2s700", "--schedule", "fa2,fixed-split:fa2,lean", "--gpu",
+                 "h200,cpu", "--threads", "2", "--samples", "1", "--out", out.string()});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::vector<reports::Record> records = reports::parse_records(content(out / "records.jsonl"), "records");
+  EXPECT_EQ(records.size(), 9U);  // predicted for the GPU, predicted and measured here
+  EXPECT_EQ(reports::pair_up(records).size(), 3U);
+  const std::string report = content(out / "report.md");
+  for (const char* part : {"All 3 outputs are within tolerance of the oracle.", "median error", "p90 error",
+                           "Speed-up over fixed-split:fa2", "figures/speed_up.svg", "## h200: predicted",
+                           "predicted against measured", "cold caches"}) {
+    EXPECT_NE(report.find(part), std::string::npos) << part;
+  }
+  EXPECT_NE(content(out / "figures" / "predicted_measured.svg").find("</svg>"), std::string::npos);
+  EXPECT_NE(outcome.out.find("All 3 outputs are within tolerance"), std::string::npos) << outcome.out;
+  EXPECT_EQ(outcome.err, "splitwave: the report is " + (out / "report.md").string() + "\n");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(out)) {
+    EXPECT_EQ(entry.path().string().find(".partial"), std::string::npos) << entry.path();
+  }
+}
+
+TEST(Compare, WritesUnderOutByDefaultAndPrintsRecordsAsJson) {
+  const TemporaryFolder folder;
+  RunOptions options;
+  options.folder = folder.path();
+  const Outcome outcome =
+      splitwave({"compare", "-w", "llama-3-8b:1q1s64", "--schedule", "lean", "--samples", "1", "--json"}, options);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(reports::parse_records(outcome.out, "stdout").size(), 4U);
+  const std::filesystem::path made = std::filesystem::directory_iterator(folder.path() / "out")->path();
+  EXPECT_EQ(content(made / "records.jsonl"), outcome.out);
+}
+
+TEST(Compare, WithoutGnuplotEverythingButThePicturesIsThere) {
+  const TemporaryFolder folder;
+  RunOptions options;
+  options.environment = {"PATH=" + folder.path().string()};
+  const std::filesystem::path out = folder.path() / "result";
+  const Outcome outcome = splitwave(
+      {"compare", "-w", "llama-3-8b:1q1s64", "--schedule", "lean", "--samples", "1", "--out", out.string()}, options);
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_NE(outcome.err.find("no pictures: gnuplot is not installed"), std::string::npos) << outcome.err;
+  EXPECT_NE(content(out / "report.md").find("no pictures"), std::string::npos);
+  EXPECT_TRUE(std::filesystem::exists(out / "figures" / "speed_up.dat"));
+  EXPECT_TRUE(std::filesystem::exists(out / "records.jsonl"));
+}
+
+}  // namespace
+}  // namespace splitwave::tests

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0
+// A run that does not reach its end leaves no result that looks whole, and keeps what it had computed.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <thread>
+
+#include "reports/record.h"
+#include "tests/cli/process.h"
+
+namespace splitwave::tests {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Arguments of a run that takes far longer than a test may.
+std::vector<std::string> long_run(const fs::path& out) {
+  return {"run",       "-w",     "llama-3-8b:1q1s64", "--schedule", "fa2,lean,fixed-split:2",
+          "--samples", "100000", "--threads",         "2",          "--out",
+          out.string()};
+}
+
+/// A suite of so many workloads that predicting it takes long.
+std::string many_workloads(const TemporaryFolder& folder) {
+  return folder.write("many.json", R"({"format":1,"suite":"many","workloads":[{"name":"w","model":"llama-3-8b",
+    "requests":[{"context_len":1024,"count":200}],"sweep":{"requests[0].context_len":{"from":1024,"to":9000,"step":1}}}]})");
+}
+
+bool wait_for(const std::function<bool()>& condition) {
+  for (int i = 0; i < 3000; ++i) {
+    if (condition()) {
+      return true;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+void expect_only_partial(const fs::path& out) {
+  EXPECT_FALSE(fs::exists(out / "records.jsonl"));
+  EXPECT_FALSE(fs::exists(out / "records.csv"));
+  EXPECT_FALSE(fs::exists(out / "report.md"));
+}
+
+TEST(Interruption, SignalsEndARunCleanlyAndKeepWhatIsDone) {
+  for (const int signal : {SIGINT, SIGTERM}) {
+    const TemporaryFolder folder;
+    const fs::path out = folder.path() / "out";
+    Process process({"simulate", "-w", many_workloads(folder), "--out", out.string()});
+    const fs::path partial = out / "records.jsonl.partial";
+    ASSERT_TRUE(wait_for([&] { return fs::exists(partial) && fs::file_size(partial) > 2000; }));
+    process.send(signal);
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.status, 128 + signal) << outcome.err;
+    EXPECT_NE(outcome.err.find("records are kept in " + partial.string()), std::string::npos) << outcome.err;
+    EXPECT_NE(outcome.err.find("stopped by"), std::string::npos) << outcome.err;
+    EXPECT_GE(reports::parse_records(content(partial), "partial").size(), 2U);
+    expect_only_partial(out);
+  }
+}
+
+TEST(Interruption, KilledHalfWayLeavesOnlyPartialFiles) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  Process process(long_run(out));
+  ASSERT_TRUE(wait_for([&] { return fs::exists(out / "records.jsonl.partial"); }));
+  process.send(SIGKILL);
+  EXPECT_EQ(process.wait().status, 128 + SIGKILL);
+  expect_only_partial(out);
+}
+
+TEST(Interruption, FullDiskKeepsTheWholeLinesBefore) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  RunOptions options;
+  options.largest_file_bytes = 4096;
+  const Outcome outcome = splitwave({"simulate", "-w", "real", "--out", out.string()}, options);
+  EXPECT_EQ(outcome.status, 2) << outcome.err;
+  EXPECT_NE(outcome.err.find("records.jsonl.partial: cannot write: File too large"), std::string::npos) << outcome.err;
+  EXPECT_NE(outcome.err.find("records are kept in"), std::string::npos) << outcome.err;
+  EXPECT_GE(reports::parse_records(content(out / "records.jsonl.partial"), "partial").size(), 2U);
+  expect_only_partial(out);
+}
+
+TEST(Interruption, ClosedPipeEndsQuietly) {
+  const TemporaryFolder folder;
+  const std::string script =
+      folder.write("pipe.bash", "'" SPLITWAVE_BINARY "' simulate -w '" + many_workloads(folder) + "' --json 2>'" +
+                                    folder.file("err") + "' | head -n 1 | wc -l; echo ${PIPESTATUS[0]}");
+  FILE* pipe = ::popen(("bash '" + script + "'").c_str(), "r");
+  char text[64] = {};
+  const std::size_t length = std::fread(text, 1, sizeof text - 1, pipe);
+  EXPECT_EQ(::pclose(pipe), 0);
+  EXPECT_EQ(std::string(text, length), "1\n141\n");
+  EXPECT_EQ(content(folder.file("err")), "");
+}
+
+}  // namespace
+}  // namespace splitwave::tests

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include "reports/record.h"
+#include "schedules/schedules.h"
+#include "tests/cli/process.h"
+
+namespace splitwave::tests {
+namespace {
+
+TEST(Run, MeasuresAndChecksEverySchedule) {
+  const Outcome outcome = splitwave({"run", "-w", "llama-3-8b:2q1s300_1q1s0", "--threads", "2", "--samples", "2",
+                                     "--schedule", "fa2,fixed-split:3,lean,auto", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::vector<reports::Record> records = reports::parse_records(outcome.out, "stdout");
+  ASSERT_EQ(records.size(), 4U);
+  EXPECT_EQ(records[0].schedule, "fa2");
+  EXPECT_EQ(records[1].schedule, "fixed-split:3");
+  EXPECT_EQ(records[1].num_splits, 3);
+  EXPECT_EQ(records[3].schedule, "auto");
+  for (const reports::Record& record : records) {
+    EXPECT_EQ(record.executor, "cpu");
+    EXPECT_NE(record.machine.find("(2 threads)"), std::string::npos) << record.machine;
+    EXPECT_GT(*record.seconds, 0);
+    EXPECT_LE(*record.seconds_p20, *record.seconds);
+    EXPECT_LE(*record.seconds, *record.seconds_p80);
+    EXPECT_GE(*record.samples, 2);
+    EXPECT_LT(record.error->relative_l2, 0.01);
+    EXPECT_FALSE(record.breakdown);
+  }
+}
+
+TEST(Run, TableSaysThatTheOutputsWereChecked) {
+  const Outcome outcome = splitwave({"run", "-w", "llama-3-8b:1q1s64", "--schedule", "lean", "--samples", "1"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("All 1 outputs are within tolerance of the oracle."), std::string::npos) << outcome.out;
+}
+
+TEST(Run, SeedChangesTheTensors) {
+  const auto error = [](const char* seed) {
+    return reports::parse_records(splitwave({"run", "-w", "llama-3-8b:1q1s64", "--schedule", "fa2", "--samples", "1",
+                                             "--json", "--seed", seed})
+                                      .out,
+                                  "stdout")
+        .at(0)
+        .error;
+  };
+  EXPECT_EQ(error("1"), error("1"));
+  EXPECT_NE(error("1"), error("2"));
+}
+
+TEST(Simulate, RecordsAreCompleteAndTheSameEveryTime) {
+  const std::vector<std::string> arguments = {"simulate", "-w", "real", "--gpu", "h200", "--json"};
+  const Outcome outcome = splitwave(arguments);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, splitwave(arguments).out);
+  const std::vector<reports::Record> records = reports::parse_records(outcome.out, "stdout");
+  EXPECT_GE(records.size(), 8 * schedules::default_names().size());
+  for (const reports::Record& record : records) {
+    EXPECT_EQ(record.executor, "simulator");
+    EXPECT_EQ(record.machine, "h200");
+    ASSERT_TRUE(record.seconds || record.failure);
+    if (record.seconds) {
+      EXPECT_NEAR(record.breakdown->total(), *record.seconds, 1e-6 * *record.seconds) << to_json(record);
+      EXPECT_LT(*record.bytes_per_second, 60e12);
+    }
+  }
+}
+
+TEST(Simulate, OverridesAreNamedInTheRecord) {
+  const Outcome outcome = splitwave(
+      {"simulate", "-w", "llama-3-8b:8q1s32k", "--schedule", "lean", "--sms", "66", "--bandwidth", "2000.5", "--json"});
+  EXPECT_EQ(reports::parse_records(outcome.out, "stdout").at(0).machine, "h200 (sms=66, bandwidth=2000.5)");
+}
+
+TEST(Simulate, OutWritesTheRecordsThatJsonPrints) {
+  const TemporaryFolder folder;
+  const Outcome outcome =
+      splitwave({"simulate", "-w", "llama-3-8b:8q1s4k", "--json", "--out", folder.file("new/folder")});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(content(folder.file("new/folder/records.jsonl")), outcome.out);
+  EXPECT_NE(content(folder.file("new/folder/records.csv")).find("\nllama-3-8b:8q1s4k,fa2,simulator,h200,"),
+            std::string::npos);
+}
+
+TEST(Simulate, PointsThatCannotRunAreRecordedAmongOthers) {
+  const Outcome outcome =
+      splitwave({"simulate", "-w", "llama-3-8b:1q1s512", "--gpu", "l40s,h200", "--schedule", "fa3", "--json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const std::vector<reports::Record> records = reports::parse_records(outcome.out, "stdout");
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_TRUE(records[0].failure);
+  EXPECT_FALSE(records[0].seconds);
+  EXPECT_TRUE(records[1].seconds);
+}
+
+}  // namespace
+}  // namespace splitwave::tests
