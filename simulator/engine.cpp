@@ -12,41 +12,46 @@
 namespace splitwave::simulator {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
-/// Bytes and relative time within which events are one event. A hundredth of a byte is below any rounding that matters.
-constexpr double kSameBytes = 1e-2;
+/// Relative time within which events are one event.
 constexpr double kSameTime = 1e-12;
 
 }  // namespace
 
-/// Latency before a stream of `bytes` that nothing hides, and whether arithmetic will limit it.
-Engine::Fill Engine::fill(double bytes, std::size_t cost) const {
+const Engine::Fill& Engine::fill(std::size_t cost) {
+  if (fill_.busy_ctas == busy_ctas_ && fill_.cost == cost) return fill_;
+  fill_ = {busy_ctas_, cost, 0, 0, false};
   const MemoryLaw& law = work_->law;
-  if (law.bytes_in_flight <= 0 || law.latency_seconds <= 0) return {};
+  if (law.bytes_in_flight <= 0 || law.latency_seconds <= 0) return fill_;
   const double ctas = std::max(1.0, busy_ctas_);
   const double on_sm = std::min<double>(options_.ctas_per_sm, std::ceil(ctas / machine_->sms));
-  double share = std::min(machine_->sm_bytes_per_second / on_sm, law.l2_bytes_per_second / ctas);
-  if (law.dram_share > 0) share = std::min(share, law.plateau / (law.dram_share * ctas));
+  fill_.share = std::min(machine_->sm_bytes_per_second / on_sm, law.l2_bytes_per_second / ctas);
+  if (law.dram_share > 0) fill_.share = std::min(fill_.share, law.plateau / (law.dram_share * ctas));
   const double lone = law.bytes_in_flight / law.latency_seconds;
   const TokenSeconds& arithmetic = work_->seconds_per_byte[cost];
   const double per_byte = std::max(arithmetic.lone, arithmetic.busy * on_sm);
-  const double rate = std::min({lone, share, per_byte > 0 ? 1 / per_byte : share});
+  const double rate = std::min({lone, fill_.share, per_byte > 0 ? 1 / per_byte : fill_.share});
   // What keeps up with its requests hides the latency in them; what waits for its share or for arithmetic does not.
-  const double exposed = kernel_->exposed_latencies * law.latency_seconds * (1 - rate / lone);
-  const double last_window = law.latency_seconds * (1 - bytes / law.bytes_in_flight);
-  Fill fill;
-  fill.seconds = std::max({0.0, exposed, last_window});
-  fill.arithmetic_bound = per_byte > 0 && 1 / per_byte < std::min(lone, share);
+  fill_.seconds = kernel_->exposed_latencies * law.latency_seconds * (1 - rate / lone);
+  fill_.arithmetic_bound = per_byte > 0 && 1 / per_byte < std::min(lone, fill_.share);
+  return fill_;
+}
+
+/// Latency before a stream of `bytes` that nothing hides.
+double Engine::fill_seconds(double bytes, const Fill& start) const {
+  if (start.share <= 0) return 0;
+  // Less than a window's bytes take one latency all the same.
+  const double last_window = work_->law.latency_seconds * (1 - bytes / work_->law.bytes_in_flight);
+  const double seconds = std::max(start.seconds, last_window);
+  if (!start.arithmetic_bound) return seconds;
   // Arithmetic starts when the first tile is there: all CTAs ask for theirs at once.
-  if (fill.arithmetic_bound) fill.seconds += std::min(bytes, kernel_->tile_tokens * work_->bytes_per_token) / share;
-  return fill;
+  return seconds + std::min(bytes, kernel_->tile_tokens * work_->bytes_per_token) / start.share;
 }
 
 void Engine::enter_timed(std::int32_t index, double until) {
   Slot& slot = at(index);
   slot.key = until;
   slot.state = SlotState::timed;
-  timed_.push(until, index, slot.stamp);
+  timed_.push(until, index, 0);
 }
 
 /// Leads `slot` from `time` through `lead` seconds to the stream of its next item that has any tokens, or to its end.
@@ -60,9 +65,9 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       result_->spans.push_back({slot.list, group.sm, index - group.first_slot, slot.item, time, 0});
     }
     if (bytes > 0) {
-      const Fill latency = fill(bytes, cost_of(item));
-      slot.arithmetic_bound = latency.arithmetic_bound;
-      if (!prefetched) lead += latency.seconds;
+      const Fill& start = fill(cost_of(item));
+      slot.arithmetic_bound = start.arithmetic_bound;
+      if (!prefetched) lead += fill_seconds(bytes, start);
       result_->slot_seconds.ramp += w * lead;
       return enter_timed(index, time + lead);
     }
@@ -103,11 +108,9 @@ double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) cons
 void Engine::end_stream(std::int32_t index) {
   Slot& slot = at(index);
   Group& group = group_of(slot);
-  classes_[static_cast<std::size_t>(slot.stream_class)].ctas -= group.weight;
+  streams_.remove(index, group.weight);
   --group.streaming;
   mark(slot.group);
-  slot.stream_class = -1;
-  ++slot.stamp;
   const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
   const bool more = slot.item + 1 < slot.item_end;
   const double drain = drain_seconds(slot, item);
@@ -126,7 +129,8 @@ void Engine::end_stream(std::int32_t index) {
   result_->slot_seconds.ramp += group.weight * kernel_->epilogue_seconds;
   result_->slot_seconds.compute += group.weight * (resume - now_ - kernel_->epilogue_seconds);
   if (more) return begin_item(slot, index, resume, kernel_->item_seconds, kernel_->prefetches_items);
-  enter_timed(index, resume);
+  if (next_list_ < plan_->lists()) return enter_timed(index, resume);
+  finish_list(index, resume);  // nobody waits for the slot, so that its end is no event
 }
 
 void Engine::end_timed(std::int32_t index) {
@@ -138,12 +142,17 @@ void Engine::end_timed(std::int32_t index) {
     ++group_of(slot).streaming;
     return mark(slot.group);
   }
+  finish_list(index, now_);
+  freed_.push_back({index, 0, 0});
+}
+
+void Engine::finish_list(std::int32_t index, double time) {
+  Slot& slot = at(index);
   slot.state = SlotState::idle;
   slot.list = -1;
   busy_ctas_ -= weight(slot);
-  result_->busy_slot_seconds += weight(slot) * now_;
-  result_->end_seconds = now_;
-  freed_.push_back({index, 0, 0});
+  result_->busy_slot_seconds += weight(slot) * time;
+  result_->end_seconds = std::max(result_->end_seconds, time);
 }
 
 void Engine::mark(std::int32_t group) {
@@ -162,54 +171,17 @@ void Engine::regroup_streams() {
     for (std::int32_t index = group.first_slot; index < group.first_slot + options_.ctas_per_sm; ++index) {
       Slot& slot = at(index);
       if (slot.state != SlotState::joining && slot.state != SlotState::streaming) continue;
-      const std::size_t cost = cost_of(plan_->items[static_cast<std::size_t>(slot.item)]);
-      const std::int32_t target = static_cast<std::int32_t>(cost) * options_.ctas_per_sm + group.streaming - 1;
-      if (slot.stream_class == target) continue;
-      double left = slot.key;
-      if (slot.state == SlotState::streaming) {
-        left -= counter_[static_cast<std::size_t>(slot.stream_class)];
-        classes_[static_cast<std::size_t>(slot.stream_class)].ctas -= group.weight;
+      const auto cost = static_cast<std::int32_t>(cost_of(plan_->items[static_cast<std::size_t>(slot.item)]));
+      const std::int32_t target = cost * options_.ctas_per_sm + group.streaming - 1;
+      if (slot.state == SlotState::joining) {
+        slot.state = SlotState::streaming;
+        streams_.add(index, target, slot.key, group.weight);
+      } else {
+        streams_.change_class(index, target, group.weight);
       }
-      slot.state = SlotState::streaming;
-      slot.stream_class = target;
-      slot.key = counter_[static_cast<std::size_t>(target)] + left;
-      ++slot.stamp;
-      classes_[static_cast<std::size_t>(target)].ctas += group.weight;
-      streams_[static_cast<std::size_t>(target)].push(slot.key, index, slot.stamp);
     }
   }
   dirty_.clear();
-}
-
-void Engine::solve() {
-  const double level = share_bandwidth(work_->law, classes_);
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    const double memory = std::min(level, machine_->sm_bytes_per_second / sharers_[i]);
-    stream_share_[i] = classes_[i].rate < memory ? classes_[i].rate / memory : 1;
-  }
-}
-
-double Engine::next_event() {
-  double next = timed_.least_key();
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    if (classes_[i].ctas < 0.5) continue;
-    EventQueue& queue = streams_[i];
-    while (at(queue.top().slot).stamp != queue.top().stamp) queue.pop();
-    next = std::min(next, now_ + std::max(0.0, queue.top().key - counter_[i]) / classes_[i].rate);
-  }
-  return next;
-}
-
-void Engine::advance(double time) {
-  const double step = time - now_;
-  now_ = time;
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    const double ctas = classes_[i].ctas;
-    if (ctas < 0.5) continue;
-    counter_[i] += classes_[i].rate * step;
-    result_->slot_seconds.stream += ctas * step * stream_share_[i];
-    result_->slot_seconds.compute += ctas * step * (1 - stream_share_[i]);
-  }
 }
 
 void Engine::process_events() {
@@ -219,15 +191,7 @@ void Engine::process_events() {
     timed_.pop();
     end_timed(slot);
   }
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    EventQueue& queue = streams_[i];
-    const double within = counter_[i] + kSameBytes;
-    while (!queue.empty() && queue.top().key <= within) {
-      const EventQueue::Entry entry = queue.top();
-      queue.pop();
-      if (at(entry.slot).stamp == entry.stamp) end_stream(entry.slot);
-    }
-  }
+  for (std::int32_t slot = streams_.finished(); slot >= 0; slot = streams_.finished()) end_stream(slot);
 }
 
 void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
@@ -256,13 +220,15 @@ void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kern
   start_first_wave();
   result.end_seconds = now_;
   for (;;) {
-    const double next = next_event();
-    if (next == kNever) break;
-    advance(next);
+    const double next = std::min(timed_.least_key(), now_ + streams_.seconds_to_next());
+    if (next == std::numeric_limits<double>::infinity()) break;
+    streams_.advance(next - now_, result.slot_seconds.stream, result.slot_seconds.compute);
+    now_ = next;
     process_events();
     dispatch_freed();
+    if (dirty_.empty()) continue;
     regroup_streams();
-    solve();
+    streams_.solve();
   }
 }
 

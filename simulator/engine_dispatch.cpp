@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How lists reach slots: the first wave, groups of SMs that are alike, and lists that wait.
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 #include "simulator/alike.h"
@@ -11,20 +12,19 @@ namespace splitwave::simulator {
 
 void Engine::prepare_classes() {
   const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
-  const std::size_t count = per_sm * work_->seconds_per_byte.size();
-  classes_.assign(count, {});
-  sharers_.assign(count, 0);
-  for (std::size_t i = 0; i < count; ++i) {
+  limits_.law = work_->law;
+  limits_.sm_bytes_per_second = machine_->sm_bytes_per_second;
+  limits_.sms = machine_->sms;
+  limits_.per_sm = options_.ctas_per_sm;
+  limits_.arithmetic_cap.assign(per_sm * work_->seconds_per_byte.size(), std::numeric_limits<double>::infinity());
+  for (std::size_t i = 0; i < limits_.arithmetic_cap.size(); ++i) {
     const TokenSeconds& cost = work_->seconds_per_byte[i / per_sm];
-    sharers_[i] = static_cast<std::int32_t>(i % per_sm) + 1;
-    const double per_byte = std::max(cost.lone, sharers_[i] > 1 ? cost.busy * sharers_[i] : 0);
-    classes_[i].cap = machine_->sm_bytes_per_second / sharers_[i];
-    if (per_byte > 0) classes_[i].cap = std::min(classes_[i].cap, 1 / per_byte);
+    const double sharers = static_cast<double>(i % per_sm) + 1;
+    const double per_byte = std::max(cost.lone, sharers > 1 ? cost.busy * sharers : 0);
+    if (per_byte > 0) limits_.arithmetic_cap[i] = 1 / per_byte;
   }
-  counter_.assign(count, 0);
-  stream_share_.assign(count, 1);
-  if (streams_.size() < count) streams_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) streams_[i].clear();
+  streams_.reset(limits_);
+  fill_ = {};
 }
 
 void Engine::make_groups(std::int32_t first_wave) {
@@ -101,10 +101,8 @@ std::int32_t Engine::split(std::int32_t slot, std::int32_t weight) {
     Slot twin = at(old_first + k);
     twin.group = fresh;
     slots_.push_back(twin);
-    if (twin.state == SlotState::timed) timed_.push(twin.key, index, twin.stamp);
-    if (twin.state == SlotState::streaming) {
-      streams_[static_cast<std::size_t>(twin.stream_class)].push(twin.key, index, twin.stamp);
-    }
+    if (twin.state == SlotState::timed) timed_.push(twin.key, index, 0);
+    if (twin.state == SlotState::streaming) streams_.clone(old_first + k, index);
     if (twin.state != SlotState::idle || old_first + k == slot) continue;
     // This slot became free together with the one being filled: its new SMs come before those that stay behind.
     const auto original =
@@ -115,11 +113,12 @@ std::int32_t Engine::split(std::int32_t slot, std::int32_t weight) {
 }
 
 /// Bytes that a busy slot has yet to take in, time counted at the machine's bandwidth.
-double Engine::work_left(const Slot& slot) const {
+double Engine::work_left(std::int32_t index) const {
+  const Slot& slot = slots_[static_cast<std::size_t>(index)];
   double left = 0;
   std::int32_t first = slot.item;
   if (slot.state == SlotState::streaming) {
-    left += slot.key - counter_[static_cast<std::size_t>(slot.stream_class)];
+    left += streams_.bytes_left(index);
     ++first;
   }
   if (slot.state == SlotState::timed) left += (slot.key - now_) * machine_->dram_bytes_per_second;
@@ -140,12 +139,17 @@ void Engine::order_freed() {
       const Slot& other = at(index);
       if (other.state == SlotState::idle) continue;
       ++free.neighbours;
-      free.left += work_left(other);
+      free.left += work_left(index);
     }
   }
   for (const FreeSlot& free : freed_) group_of(at(free.slot)).freed = 0;
-  std::stable_sort(freed_.begin(), freed_.end(), [](const FreeSlot& a, const FreeSlot& b) {
-    return a.neighbours < b.neighbours || (a.neighbours == b.neighbours && a.left < b.left);
+  // Slots of equal standing go by SM, so that first and second slots of SMs that are alike pair up in the same way.
+  std::sort(freed_.begin(), freed_.end(), [this](const FreeSlot& a, const FreeSlot& b) {
+    if (a.neighbours != b.neighbours) return a.neighbours < b.neighbours;
+    if (a.left != b.left) return a.left < b.left;
+    const std::int32_t group_a = at(a.slot).group;
+    const std::int32_t group_b = at(b.slot).group;
+    return group_a != group_b ? group_a < group_b : a.slot < b.slot;
   });
 }
 

@@ -2,10 +2,8 @@
 // The state of the event loop; engine.h is its door.
 //
 // Entities are groups of SMs whose slots hold the same work in the same state. A slot is in a timed phase (prologue,
-// memory latency, last tile, epilogue), which ends at a known time, or it streams, at a rate that depends only on its
-// class: how many CTAs stream on its SM and how high its output tile is. Each class has a counter of the bytes that one
-// of its members has taken in; a member ends when the counter reaches its key. So a change of rates costs one solution
-// per event, not one update per CTA.
+// memory latency, last tile, epilogue), which ends at a known time, or it streams (streams.h). A change of rates costs
+// one solution per event, not one update per CTA.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +13,18 @@
 #include "simulator/bandwidth.h"
 #include "simulator/engine.h"
 #include "simulator/queue.h"
+#include "simulator/streams.h"
 
 namespace splitwave::simulator {
 
 enum class SlotState : std::uint8_t { idle, timed, joining, streaming };
 
 struct Slot {
-  double key = 0;  ///< timed: when the phase ends; joining: bytes to stream; streaming: counter value at the end
+  double key = 0;  ///< timed: when the phase ends; joining: bytes to stream
   std::int32_t list = -1;
   std::int32_t item = 0;  ///< current item; past the list's last one while the CTA finishes
   std::int32_t item_end = 0;
   std::int32_t group = 0;
-  std::int32_t stream_class = -1;
-  std::uint32_t stamp = 0;  ///< queue entries with another stamp are stale
   SlotState state = SlotState::idle;
   bool arithmetic_bound = false;  ///< the current item
 };
@@ -64,22 +61,25 @@ class Engine {
   void end_stream(std::int32_t index);
   void enter_timed(std::int32_t index, double until);
   void end_timed(std::int32_t index);
+  void finish_list(std::int32_t index, double time);
   void order_freed();
-  double work_left(const Slot& slot) const;
+  double work_left(std::int32_t index) const;
   std::int32_t alike_from(std::int32_t list, std::int32_t slot);
   void dispatch_freed();
   std::int32_t split(std::int32_t slot, std::int32_t weight);
   void mark(std::int32_t group);
   void regroup_streams();
-  void solve();
-  double next_event();
-  void advance(double time);
   void process_events();
+  /// The start of streams while so many CTAs are at work: what of it does not depend on the stream's length.
   struct Fill {
-    double seconds = 0;
+    double busy_ctas = -1;
+    std::size_t cost = 0;
+    double seconds = 0;  ///< latencies that nothing hides
+    double share = 0;    ///< byte/s that each CTA gets of the memory, all asking at once
     bool arithmetic_bound = false;
   };
-  Fill fill(double bytes, std::size_t cost) const;
+  const Fill& fill(std::size_t cost);
+  double fill_seconds(double bytes, const Fill& start) const;
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;
   std::size_t cost_of(const schedules::Item& item) const {
     return work_->cost_of_output.empty() ? 0 : work_->cost_of_output[static_cast<std::size_t>(item.output)];
@@ -105,11 +105,9 @@ class Engine {
   std::vector<std::int32_t> dirty_;
   std::vector<FreeSlot> freed_;
   EventQueue timed_;
-  std::vector<StreamClass> classes_;   ///< [cost][streaming CTAs on the SM - 1]
-  std::vector<std::int32_t> sharers_;  ///< of a class: streaming CTAs on the SM
-  std::vector<double> counter_;
-  std::vector<double> stream_share_;  ///< part of a class's streaming time that memory is answerable for
-  std::vector<EventQueue> streams_;
+  Streams streams_;
+  StreamLimits limits_;
+  Fill fill_;
   double now_ = 0;
   double dispatcher_free_ = 0;
   double busy_ctas_ = 0;

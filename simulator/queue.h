@@ -10,7 +10,8 @@
 namespace splitwave::simulator {
 
 /// A priority queue of (key, slot) that is a plain array while keys arrive in ascending order, as they do for identical
-/// CTAs, and a binary heap for the rest. Entries of equal key leave in the order of slots.
+/// CTAs, and a binary heap for the rest. The order of equal keys depends on
+/// the order of the calls.
 class EventQueue {
  public:
   struct Entry {
@@ -48,9 +49,25 @@ class EventQueue {
       ++head_;
     }
   }
+  /// Moves the entries for which `take(entry)` is true to `other`; it may change their keys.
+  template <typename Take>
+  void move_if(EventQueue& other, const Take& take) {
+    std::vector<Entry> kept;
+    const auto sort_out = [&](Entry& entry) {
+      if (take(entry)) {
+        other.push(entry.key, entry.slot, entry.stamp);
+      } else {
+        kept.push_back(entry);
+      }
+    };
+    for (; head_ < sorted_.size(); ++head_) sort_out(sorted_[head_]);
+    for (Entry& entry : heap_) sort_out(entry);
+    clear();
+    for (const Entry& entry : kept) push(entry.key, entry.slot, entry.stamp);
+  }
 
  private:
-  static bool later(const Entry& a, const Entry& b) { return a.key > b.key || (a.key == b.key && a.slot > b.slot); }
+  static bool later(const Entry& a, const Entry& b) { return a.key > b.key; }
   bool from_heap() const { return !heap_.empty() && (head_ == sorted_.size() || later(sorted_[head_], heap_.front())); }
 
   std::vector<Entry> sorted_;
