@@ -21,12 +21,12 @@ constexpr Grid kHopper{132, 1, 0, 0};
 /// Counts of one uniform batch. bound, dynamic: FA3 with seqused_k. The paged columns: a cache that TMA cannot load.
 struct Row {
   std::int32_t batch, query_heads, kv_heads, head_dim, context_len;
-  std::int64_t fa2_blocks;
+  std::int32_t fa2_blocks;
   std::int32_t fa2_splits;
-  std::int64_t fa3_blocks;
+  std::int32_t fa3_blocks;
   std::int32_t fa3_static, fa3_static_ctas, fa3_bound, fa3_dynamic, fa3_tiles;
   std::int32_t paged_bound, paged_dynamic;
-  std::int64_t paged_blocks;
+  std::int32_t paged_blocks;
 };
 
 constexpr Row kRows[] = {

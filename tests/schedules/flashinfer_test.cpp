@@ -91,9 +91,9 @@ TEST(FlashInferRule, Tiles) {
 
 TEST(FlashInferRule, HolisticLimit) {
   EXPECT_EQ(flashinfer_holistic_kv_len_limit(131072, 8, 264, 16), 4096);
-  EXPECT_EQ(flashinfer_holistic_kv_len_limit(4 * 3000, 8, 264, 16), 512);
-  EXPECT_EQ(flashinfer_holistic_kv_len_limit(64 * 8192, 8, 264, 16), 16128);
-  EXPECT_EQ(flashinfer_holistic_kv_len_limit(131072 + 31 * 1024, 8, 264, 16), 5120);
+  EXPECT_EQ(flashinfer_holistic_kv_len_limit(12000, 8, 264, 16), 512);
+  EXPECT_EQ(flashinfer_holistic_kv_len_limit(524288, 8, 264, 16), 16128);
+  EXPECT_EQ(flashinfer_holistic_kv_len_limit(162816, 8, 264, 16), 5120);
   EXPECT_EQ(flashinfer_holistic_kv_len_limit(131072, 8, 264, 128), 2048);
   EXPECT_EQ(flashinfer_holistic_kv_len_limit(131072, 1, 264, 128), 512);
   EXPECT_EQ(flashinfer_holistic_kv_len_limit(0, 8, 264, 16), 128);
