@@ -15,7 +15,7 @@ using namespace splitwave;
 void run(benchmark::State& state, const workloads::Workload& workload, const schedules::Plan& plan,
          const simulator::Kernel& kernel, const simulator::Machine& machine) {
   double seconds = 0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     seconds = simulator::simulate(workload, plan, machine, kernel).seconds;
     benchmark::DoNotOptimize(seconds);
   }
