@@ -17,7 +17,7 @@ using workloads::Workload;
 
 namespace {
 
-constexpr double kLatencySeconds = 0.9e-6;  // of memory under a light load: a lone CTA's bytes in flight over its rate
+constexpr double kLatencySeconds = 1.15e-6;  // of memory under load
 constexpr std::int32_t kTileKv = 64;
 
 template <class T>
@@ -111,7 +111,7 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
   while (machine.run_to_end_of_list()) {
     if (next < plan.lists()) start(next++, false);
   }
-  double seconds = constants.launch_seconds + machine.now() + constants.end_seconds;
+  double seconds = constants.launch_seconds + machine.now() + constants.end_seconds_per_warp * variant.warps;
   if (variant.cluster > 1) seconds += constants.cluster_seconds;
   const std::int32_t parts = most_parts(plan);
   if (parts > 1) seconds += constants.merge_seconds + constants.merge_seconds_per_part * parts / variant.cluster;

@@ -16,12 +16,12 @@ namespace splitwave::gpu {
 struct CostConstants {
   double launch_seconds = 0.65e-6;         ///< a kernel node of a graph
   double first_data_seconds = 1.8e-6;      ///< from a CTA's start to its first data, code and tables cold
-  double later_data_seconds = 1.0e-6;      ///< the same for CTAs of later waves
+  double later_data_seconds = 1.5e-6;      ///< the same for CTAs of later waves
   double table_seconds = 0.35e-6;          ///< reading the first item from a table
-  double item_seconds = 0.3e-6;            ///< each further item of a list
-  double end_seconds = 0.3e-6;             ///< combining the warps, writing the output
+  double item_seconds = 0.9e-6;            ///< each further item of a list
+  double end_seconds_per_warp = 0.08e-6;   ///< combining the warps, writing the output
   double cluster_seconds = 0.45e-6;        ///< combining a cluster's CTAs
-  double merge_seconds = 1.2e-6;           ///< a merge across items
+  double merge_seconds = 2.2e-6;           ///< a merge across items
   double merge_seconds_per_part = 0.1e-6;  ///< each of its parts
   double bytes_per_second = 4.5e12;        ///< of the whole device
   double sm_bytes_per_second = 125e9;      ///< of one SM, bound by its shared memory

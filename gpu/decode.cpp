@@ -12,6 +12,7 @@
 #include "gpu/device.h"
 #include "gpu/encode.h"
 #include "gpu/kernel_choice.h"
+#include "gpu/launch.h"
 #include "workloads/error.h"
 
 namespace splitwave::gpu {
@@ -53,36 +54,6 @@ std::uint32_t dependent_launch_bits(const LaunchOptions& options) {
   if (options.overlap == Overlap::none) return 0;
   const std::uint32_t wait = options.overlap == Overlap::wait_first ? kWaitFirst : kWaitAfterFill;
   return wait | (options.trigger == Trigger::at_start ? kTriggerFirst : kTriggerLate);
-}
-
-/// A kernel launch with everything that can be set.
-struct Launch {
-  const void* function = nullptr;
-  dim3 grid;
-  std::int32_t threads = 0;
-  std::int32_t shared_bytes = 0;
-  std::int32_t cluster = 1;
-  bool overlaps = false;
-};
-
-void launch_kernel(const Launch& launch, void* params, cudaStream_t stream) {
-  cudaLaunchAttribute attributes[2] = {};
-  cudaLaunchConfig_t config{};
-  config.gridDim = launch.grid;
-  config.blockDim = dim3(static_cast<unsigned>(launch.threads));
-  config.dynamicSmemBytes = static_cast<std::size_t>(launch.shared_bytes);
-  config.stream = stream;
-  config.attrs = attributes;
-  if (launch.overlaps) {
-    attributes[config.numAttrs].id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    attributes[config.numAttrs++].val.programmaticStreamSerializationAllowed = 1;
-  }
-  if (launch.cluster > 1) {
-    attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
-    attributes[config.numAttrs++].val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
-  }
-  void* arguments[] = {params};
-  SPLITWAVE_CUDA_CHECK(cudaLaunchKernelExC(&config, launch.function, arguments));
 }
 
 /// One upload buffer of the ring: reused only when its last copy has ended.

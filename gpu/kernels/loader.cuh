@@ -70,6 +70,7 @@ class Loader {
       table_ = params_.block_table + item.kv_base;
       column_offset_ = item.kv_head * params_.head_stride + (lane_ % kColumns) * 16;
       kv_end_ = item.kv_end;
+      whole_tiles_ = item.kv_begin % 16 == 0 && params_.page_size % 16 == 0;
       if (chunks_left_ > 0) look_up_rows();
     } else {
       const std::int64_t offset = static_cast<std::int64_t>(item.kv_base) * 16 +
@@ -122,28 +123,55 @@ class Loader {
   }
 
   __device__ __forceinline__ void copy_paged(std::uint32_t shared) {
-    std::int64_t offset[kCopies];
-#pragma unroll
-    for (int i = 0; i < kCopies; ++i) {
-      const int source = i * kRowsPerCopy + lane_ / kColumns;
-      const int page = __shfl_sync(~0U, page_, source % 32);
-      const int slot = __shfl_sync(~0U, slot_, source % 32);
-      offset[i] = page * params_.page_stride + slot * params_.token_stride + column_offset_;
-    }
-    const char* k = static_cast<const char*>(params_.k);
-    const char* v = static_cast<const char*>(params_.v);
-#pragma unroll
-    for (int i = 0; i < kCopies; ++i) {
-      ptx::copy_16(destination(shared, i), k + offset[i], tokens_left_ > i * kRowsPerCopy, policy_);
-    }
-#pragma unroll
-    for (int i = 0; i < kCopies; ++i) {
-      ptx::copy_16(destination(shared, i) + Config::kTileBytes, v + offset[i], tokens_left_ > i * kRowsPerCopy,
-                   policy_);
+    if (whole_tiles_) {
+      copy_paged_tiles(shared);
+    } else {
+      copy_paged_rows(shared);
     }
     token_ += Config::kWarps * Config::kTokens;
     tokens_left_ -= Config::kWarps * Config::kTokens;
     if (chunks_left_ > 1) look_up_rows();
+  }
+
+  /// Offset of the row whose page and slot lane `source` has looked up.
+  __device__ __forceinline__ std::int64_t paged_offset(int source) const {
+    const int page = __shfl_sync(~0U, page_, source % 32);
+    const int slot = __shfl_sync(~0U, slot_, source % 32);
+    return page * params_.page_stride + slot * params_.token_stride + column_offset_;
+  }
+
+  /// Each tile of 16 tokens lies in one page: one address per tile, then steps as in a contiguous cache.
+  __device__ __forceinline__ void copy_paged_tiles(std::uint32_t shared) {
+    constexpr int kTileCopies = 16 / kRowsPerCopy;
+    const std::int64_t step = kRowsPerCopy * params_.token_stride;
+#pragma unroll
+    for (int tile = 0; tile < Config::kTokenTiles; ++tile) {
+      const std::int64_t offset = paged_offset(tile * 16) + (lane_ / kColumns) * params_.token_stride;
+      const char* k = static_cast<const char*>(params_.k) + offset;
+      const char* v = static_cast<const char*>(params_.v) + offset;
+#pragma unroll
+      for (int j = 0; j < kTileCopies; ++j, k += step) {
+        const int i = tile * kTileCopies + j;
+        ptx::copy_16(destination(shared, i), k, tokens_left_ > i * kRowsPerCopy, policy_);
+      }
+#pragma unroll
+      for (int j = 0; j < kTileCopies; ++j, v += step) {
+        const int i = tile * kTileCopies + j;
+        ptx::copy_16(destination(shared, i) + Config::kTileBytes, v, tokens_left_ > i * kRowsPerCopy, policy_);
+      }
+    }
+  }
+
+  /// Any page size, any first token: one address per row.
+  __device__ __forceinline__ void copy_paged_rows(std::uint32_t shared) {
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i) {
+      const std::int64_t offset = paged_offset(i * kRowsPerCopy + lane_ / kColumns);
+      const bool valid = tokens_left_ > i * kRowsPerCopy;
+      ptx::copy_16(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid, policy_);
+      ptx::copy_16(destination(shared, i) + Config::kTileBytes, static_cast<const char*>(params_.v) + offset, valid,
+                   policy_);
+    }
   }
 
   /// Each lane finds the page of one token of the next chunk, one chunk ahead of its use.
@@ -175,6 +203,7 @@ class Loader {
   int kv_end_ = 0;
   int page_ = 0;
   int slot_ = 0;
+  bool whole_tiles_ = false;
 };
 
 }  // namespace splitwave::gpu

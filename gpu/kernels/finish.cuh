@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The end of an item: the warps' results become the CTA's, the cluster's, the output or a partial result; and the
+// merges across items that fall to this CTA.
+#pragma once
+
+#include "gpu/kernels/combine.cuh"
+#include "gpu/kernels/cta.cuh"
+#include "gpu/kernels/items.cuh"
+#include "gpu/kernels/ptx.cuh"
+#include "gpu/kernels/tile.cuh"
+
+namespace splitwave::gpu {
+
+/// Leaves the warp's result where the CTA's other warps find it. The caller synchronizes before and after.
+template <class Config>
+__device__ __forceinline__ void store_warp(const Cta<Config>& cta, const Accumulator<Config>& acc) {
+  auto* fragments =
+      reinterpret_cast<float4*>(cta.shared + Config::kReduceOffset + cta.warp * Config::kFragmentBytes) + cta.lane;
+  auto* sums = reinterpret_cast<float4*>(cta.shared + Config::kWarpSumOffset + cta.warp * Config::kSumBytes);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    float sum[2] = {acc.sum[n][0], acc.sum[n][1]};
+#pragma unroll
+    for (int lanes = 4; lanes < 32; lanes <<= 1) {
+      sum[0] += __shfl_xor_sync(~0U, sum[0], lanes);
+      sum[1] += __shfl_xor_sync(~0U, sum[1], lanes);
+    }
+#pragma unroll
+    for (int d = 0; d < Config::kDimTiles; ++d) {
+      const float(&o)[4] = acc.o[n][d];
+      fragments[(n * Config::kDimTiles + d) * 32] = make_float4(o[0], o[1], o[2], o[3]);
+    }
+    if (cta.lane < 4) {
+      sums[n * 4 + cta.lane] = make_float4(acc.maximum[n][0], sum[0], acc.maximum[n][1], sum[1]);
+    }
+  }
+}
+
+/// Where combined fragments go.
+enum class Sink { ranks, partial, output };
+
+/// Sends a fragment to the CTA of the cluster that finishes it. Two receive buffers in turn are enough: whoever sends
+/// item i + 2 has all of item i + 1, so every CTA has finished item i.
+template <class Config>
+__device__ __forceinline__ void send_fragment(const Cta<Config>& cta, int buffer, int fragment, const float4& value,
+                                              const float4& sums, bool with_sums) {
+#if __CUDA_ARCH__ >= 900
+  const int per_rank = cta.fragments_per_rank();
+  const std::uint32_t to = (fragment << cta.shift()) / Config::kFragments;
+  const std::uint32_t receive =
+      ptx::shared_address(cta.shared) + Config::kReceiveOffset + buffer * Config::kReceiveBytes;
+  const std::uint32_t barrier = ptx::remote_address(ptx::shared_address(&cta.control().barriers[buffer]), to);
+  const std::uint32_t place = cta.rank * per_rank + (fragment & (per_rank - 1));
+  ptx::store_remote(ptx::remote_address(receive + place * 512 + cta.lane * 16, to), value, barrier);
+  if (with_sums) {
+    const std::uint32_t at =
+        Config::kFragmentBytes + cta.rank * Config::kSumBytes + (fragment / Config::kDimTiles * 4 + cta.lane) * 16;
+    ptx::store_remote(ptx::remote_address(receive + at, to), sums, barrier);
+  }
+#endif
+}
+
+/// Hands a combined fragment to its sink.
+template <class Config>
+__device__ __forceinline__ void put_fragment(const Cta<Config>& cta, int fragment, const Running& run, Sink sink,
+                                             int buffer, const Rows& rows, int slot) {
+  if (sink == Sink::output) {
+    write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
+    return;
+  }
+  const float4 value = make_float4(run.o[0], run.o[1], run.o[2], run.o[3]);
+  const float4 sums = make_float4(run.maximum[0], run.sum[0], run.maximum[1], run.sum[1]);
+  // Whoever has fragments of a row tile gets the tile's sums with the first of them.
+  const bool with_sums =
+      cta.lane < 4 && (fragment % Config::kDimTiles == 0 || (fragment & (cta.fragments_per_rank() - 1)) == 0);
+  if (sink == Sink::ranks) {
+    send_fragment(cta, buffer, fragment, value, sums, with_sums);
+  } else {
+    __stcg(reinterpret_cast<float4*>(cta.partial(slot)) + fragment * 32 + cta.lane, value);
+    if (with_sums) {
+      __stcg(reinterpret_cast<float4*>(cta.partial_sum(slot)) + fragment / Config::kDimTiles * 4 + cta.lane, sums);
+    }
+  }
+}
+
+/// Combines `source` for fragments [first, first + count) and hands them to the sink.
+template <class Config>
+__device__ __forceinline__ void combine_fragments(const Cta<Config>& cta, const Source& source, int first, int count,
+                                                  Sink sink, int buffer, const Rows& rows, int slot) {
+#pragma unroll 1
+  for (int fragment = first + cta.warp; fragment < first + count; fragment += Config::kWarps) {
+    const int pair = (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16;
+    Running run;
+    combine(source, fragment * 512 + cta.lane * 16, pair, run);
+    put_fragment(cta, fragment, run, sink, buffer, rows, slot);
+  }
+}
+
+/// Waits, not for ever, until the other items of the output have arrived. Thread 0 only.
+template <class Config>
+__device__ __forceinline__ bool wait_for_arrivals(const Cta<Config>& cta, const DeviceItem& item) {
+  std::uint32_t* arrivals = cta.arrivals(item.slot_begin);
+  const std::uint32_t all = item.parts - 1;
+  const std::uint64_t start = ptx::nanoseconds();
+  while (ptx::load_acquire(arrivals) != all) {
+    if (ptx::nanoseconds() - start > cta.params.wait_nanoseconds) {
+      atomicCAS(cta.params.error, 0U, 1U + item.slot_begin);
+      return false;
+    }
+  }
+  *arrivals = 0;
+  return true;
+}
+
+/// What a CTA still owes: the merges it may have to do. Thread 0 keeps the last arrival's answer in a register so that
+/// nobody waits for it before the next one.
+struct Pending {
+  int count = 0;
+  std::uint32_t ours = 0;
+
+  __device__ __forceinline__ void settle(Control& control) {
+    if (count > 0 && threadIdx.x == 0) control.ours[count - 1] = ours;
+  }
+
+  /// The item's partial result is written: report it. All threads of the CTA call this; count < kMaxPending.
+  template <class Config>
+  __device__ __forceinline__ void arrive(const Cta<Config>& cta, const DeviceItem& item) {
+    const bool host = cta.params.merge == InKernelMerge::host_cta;
+    const bool may_merge = !host || item.part == 0;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      if (may_merge) {
+        settle(cta.control());
+        cta.control().pending[count] = item;
+        ours = 0;
+      }
+      const bool dropped = cta.params.injection.drop_slot == 1U + item.slot_begin + item.part;
+      if (!dropped && !(host && item.part == 0)) {
+        const std::uint32_t last = host ? 0xffffffffU : item.parts - 1U;
+        const std::uint32_t old = ptx::increment_release(cta.arrivals(item.slot_begin), last);
+        if (may_merge) ours = old == last ? 1 : 0;
+      }
+    }
+    if (may_merge) ++count;
+  }
+
+  /// Learns which of the pending merges fall to this CTA: those whose last arrival was its own, or, as a host, all.
+  template <class Config>
+  __device__ __forceinline__ void collect(const Cta<Config>& cta) {
+    Control& control = cta.control();
+    settle(control);
+    if (threadIdx.x == 0) {
+      if (cta.params.merge == InKernelMerge::host_cta) {
+        for (int i = 0; i < count; ++i) control.ours[i] = wait_for_arrivals(cta, control.pending[i]) ? 1 : 0;
+      }
+      ptx::fence_acquire_release();
+    }
+    __syncthreads();
+  }
+};
+
+/// Reports the item if its output is split, and at the end of a list does the merges that fall to this CTA. active:
+/// the item has rows of this CTA's row block.
+template <class Config>
+__device__ __forceinline__ void merge_items(const Cta<Config>& cta, const DeviceItem& item, bool active,
+                                            Pending& pending) {
+  const bool in_kernel = cta.params.merge != InKernelMerge::none;
+  if (active && item.parts > 1 && in_kernel) pending.arrive(cta, item);
+  if (pending.count == 0 || (item.next >= 0 && pending.count < kMaxPending)) return;
+  pending.collect(cta);
+  const int per_rank = cta.fragments_per_rank();
+#pragma unroll 1
+  for (int i = 0; i < pending.count; ++i) {
+    if (cta.control().ours[i] == 0) continue;
+    const DeviceItem merged = cta.control().pending[i];
+    combine_fragments(cta, slots_source(cta, merged), cta.rank * per_rank, per_rank, Sink::output, 0,
+                      rows_of<Config>(cta.params, merged, cta.row_block), -1);
+  }
+  pending.count = 0;
+}
+
+/// Combines the results of the warps, and with clusters those of the CTAs. item_count: items that the CTA has finished.
+template <class Config>
+__device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows& rows, int slot, int item_count,
+                                             const Accumulator<Config>& acc) {
+  const Sink sink = slot < 0 ? Sink::output : Sink::partial;
+  if (item_count > 0) __syncthreads();  // the last item's results may still be read
+  store_warp(cta, acc);
+  __syncthreads();
+  if (cta.shift() == 0) {
+    combine_fragments(cta, warps_source(cta), 0, Config::kFragments, sink, 0, rows, slot);
+    return;
+  }
+#if __CUDA_ARCH__ >= 900
+  const int per_rank = cta.fragments_per_rank();
+  const int buffer = item_count & 1;
+  const std::uint32_t barrier = ptx::shared_address(&cta.control().barriers[buffer]);
+  if (item_count == 0) ptx::cluster_wait();
+  combine_fragments(cta, warps_source(cta), 0, Config::kFragments, Sink::ranks, buffer, rows, slot);
+  __syncwarp();
+  ptx::wait_barrier(barrier, (item_count >> 1) & 1);
+  if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
+  combine_fragments(cta, ranks_source(cta, buffer), cta.rank * per_rank, per_rank, sink, buffer, rows, slot);
+#endif
+}
+
+/// The same for the one item of a simple kernel: all loops unrolled, each weight computed once.
+template <class Config>
+__device__ __forceinline__ void combine_simple(const Cta<Config>& cta, const Rows& rows, int slot,
+                                               const Accumulator<Config>& acc) {
+  constexpr int kCluster = Config::kSimpleCluster;
+  const Sink sink = slot < 0 ? Sink::output : Sink::partial;
+  store_warp(cta, acc);
+  __syncthreads();
+#if __CUDA_ARCH__ >= 900
+  if (kCluster > 1) ptx::cluster_wait();
+#endif
+  const auto* fragments = reinterpret_cast<const float4*>(cta.shared + Config::kReduceOffset) + cta.lane;
+  const auto* sums = reinterpret_cast<const float4*>(cta.shared + Config::kWarpSumOffset) + (cta.lane & 3);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    const auto weights = weigh<Config::kWarps>(sums + n * 4, Config::kSumBytes / 16);
+#pragma unroll
+    for (int first = 0; first < Config::kDimTiles; first += Config::kWarps) {
+      const int fragment = n * Config::kDimTiles + first + cta.warp;
+      if (first + cta.warp >= Config::kDimTiles) continue;
+      put_fragment(cta, fragment, gather(fragments + fragment * 32, Config::kFragmentBytes / 16, weights),
+                   kCluster > 1 ? Sink::ranks : sink, 0, rows, slot);
+    }
+  }
+#if __CUDA_ARCH__ >= 900
+  if constexpr (kCluster > 1) {
+    constexpr int kPerRank = Config::kFragments / kCluster;
+    __syncwarp();
+    ptx::wait_barrier(ptx::shared_address(cta.control().barriers), 0);
+    const auto* received = reinterpret_cast<const float4*>(cta.shared + Config::kReceiveOffset) + cta.lane;
+    const auto* received_sums =
+        reinterpret_cast<const float4*>(cta.shared + Config::kReceiveOffset + Config::kFragmentBytes) + (cta.lane & 3);
+#pragma unroll
+    for (int first = 0; first < kPerRank; first += Config::kWarps) {
+      const int local = first + cta.warp;
+      if (local >= kPerRank) continue;
+      const int fragment = cta.rank * kPerRank + local;
+      const auto weights = weigh<kCluster>(received_sums + fragment / Config::kDimTiles * 4, Config::kSumBytes / 16);
+      put_fragment(cta, fragment, gather(received + local * 32, kPerRank * 32, weights), sink, 0, rows, slot);
+    }
+  }
+#endif
+}
+
+}  // namespace splitwave::gpu

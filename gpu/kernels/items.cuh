@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a CTA learns its items and reads their queries.
+#pragma once
+
+#include "gpu/kernels/combine.cuh"
+#include "gpu/kernels/config.cuh"
+#include "gpu/kernels/params.h"
+#include "gpu/kernels/tile.cuh"
+
+namespace splitwave::gpu {
+
+/// Computes the item of a uniform plan from the CTA's place in the grid.
+__device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, int part) {
+  const UniformPlan& plan = params.uniform;
+  const int tile = plan.requests_fastest != 0 ? blockIdx.z : blockIdx.y;
+  const int request = plan.requests_fastest != 0 ? blockIdx.y : blockIdx.z;
+  const int begin_tile = part * plan.tiles_per_part + min(part, plan.longer_parts);
+  const int end_tile = begin_tile + plan.tiles_per_part + (part < plan.longer_parts ? 1 : 0);
+  const int kv_head = plan.tiles_per_kv_head == 1 ? tile : tile / plan.tiles_per_kv_head;
+  DeviceItem item;
+  item.kv_begin = part == 0 ? plan.kv_begin : min(plan.kv_end, (plan.first_tile + begin_tile) * plan.tile_kv);
+  item.kv_end = part == plan.parts - 1 ? plan.kv_end : min(plan.kv_end, (plan.first_tile + end_tile) * plan.tile_kv);
+  item.kv_base = request * plan.request_stride + kv_head * plan.head_stride;
+  item.kv_head = static_cast<std::uint16_t>(kv_head);
+  item.head_count = static_cast<std::uint16_t>(plan.head_count);
+  item.query_row = request * params.query_heads + tile * static_cast<int>(plan.head_count);
+  item.row_begin = 0;
+  item.rows = static_cast<std::uint16_t>(plan.head_count);
+  item.slot_begin = (request * plan.tiles_per_request + tile) * plan.parts;
+  item.part = static_cast<std::uint16_t>(part);
+  item.parts = static_cast<std::uint16_t>(plan.parts);
+  item.next = -1;
+  item.first_position = 0;
+  item.masked = 0;
+  item.unused = 0;
+  return item;
+}
+
+__device__ __forceinline__ DeviceItem load_item(const DecodeParams& params, int index) {
+  DeviceItem item;
+  const auto* from = reinterpret_cast<const int4*>(params.items + index);
+  auto* to = reinterpret_cast<int4*>(&item);
+#pragma unroll
+  for (int i = 0; i < 3; ++i) to[i] = __ldg(from + i);
+  return item;
+}
+
+template <class Config>
+__device__ __forceinline__ Rows rows_of(const DecodeParams& params, const DeviceItem& item, int row_block) {
+  const int first = row_block * Config::kRows;
+  return {item.query_row, item.row_begin + first, item.head_count, min(item.rows - first, Config::kRows),
+          params.query_heads};
+}
+
+/// Rows that do not exist are zero.
+template <class Config>
+__device__ __forceinline__ void load_queries(const DecodeParams& params, const Rows& rows, int lane,
+                                             QueryFragments<Config>& q) {
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    const int row = n * 8 + (lane >> 2);
+    const bool there = row < rows.count;
+    const auto* from = reinterpret_cast<const std::uint32_t*>(static_cast<const char*>(params.q) +
+                                                              rows.index(there ? row : 0) * (Config::kHeadDim * 2)) +
+                       (lane & 3);
+#pragma unroll
+    for (int i = 0; i < Config::kHeadDim / 8; ++i) q[n][i] = there ? __ldg(from + 4 * i) : 0;
+  }
+}
+
+}  // namespace splitwave::gpu
