@@ -208,8 +208,6 @@ std::vector<SweepField> kernel_fields() {
       {real("kernel.clocks_per_token"), "CUDA-core clocks of an SM per KV token",
        &set_kernel<&Kernel::clocks_per_token>},
       {real("kernel.clocks_per_row_token"), "the same per query row", &set_kernel<&Kernel::clocks_per_row_token>},
-      {positive("kernel.lone_slowdown"), "tile time of a lone CTA over that of many",
-       &set_kernel<&Kernel::lone_slowdown>},
       {real("kernel.prologue_seconds"), "of a CTA, s", &set_kernel<&Kernel::prologue_seconds>},
       {real("kernel.epilogue_seconds"), "of an item, s", &set_kernel<&Kernel::epilogue_seconds>},
       {real("kernel.item_seconds"), "per further item of a CTA, s", &set_kernel<&Kernel::item_seconds>},
