@@ -30,8 +30,8 @@ struct Config {
   static constexpr bool kPaged = kPaged_;
   static constexpr bool kMasked = kMasked_;  ///< can take tiles whose rows see different ranges
 
-  /// Not 0: a simple kernel, for uniform plans without test hooks and waiting merges, in clusters of this size. A small
-  /// problem's time is that of fetching the instructions it runs, about 4.5 cycles each, so it pays to have fewer.
+  /// Not 0: a simple kernel, for uniform plans without test hooks and waiting merges, in clusters of this size. In a
+  /// small problem each instruction runs once, cold, so it pays to have fewer.
   static constexpr int kSimpleCluster = kSimpleCluster_;
   static constexpr bool kSimple = kSimpleCluster > 0;
 
