@@ -67,7 +67,7 @@ void run(benchmark::State& state, const Case& which) {
   std::vector<double> fractions;
   std::vector<double> run_seconds;
   std::vector<double> read_seconds;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     // Reads before and after a run, so that a drift of the machine cancels.
     cpu_reference::evict_caches(threads);
     const double before = read();

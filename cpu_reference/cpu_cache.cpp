@@ -136,7 +136,7 @@ CpuConstants cached_or_measured(const fs::path& file, const std::string& model, 
   const std::string key = key_of(model, threads);
   const std::optional<CpuConstants> cached = find(entries, key);
   if (cached && still_holds(*cached)) return *cached;
-  const CpuConstants constants = measure(threads);
+  CpuConstants constants = measure(threads);
   entries[key] = to_json(constants);
   write_entries(file, entries);
   return constants;

@@ -30,6 +30,7 @@ double seconds_of(const std::function<void()>& work) {
 /// Median time of `repeats` calls.
 double median_seconds(int repeats, const std::function<void()>& work) {
   std::vector<double> samples;
+  samples.reserve(repeats);
   for (int i = 0; i < repeats; ++i) samples.push_back(seconds_of(work));
   return timing_of(std::move(samples)).median;
 }
@@ -209,7 +210,8 @@ double tile_seconds_per_kv_byte(const CpuConstants& constants, const workloads::
   const auto token_seconds = [&](const TileCost& cost) {
     return cost.token_seconds + cost.token_element_seconds * (geometry.head_dim + geometry.value_dim);
   };
-  double seconds = rows / 4 * token_seconds(tile[3]);
+  const std::int32_t chunks = rows / 4;
+  double seconds = chunks * token_seconds(tile[3]);
   if (rows % 4 > 0) seconds += token_seconds(tile[rows % 4 - 1]);
   return seconds / static_cast<double>(workloads::kv_bytes_per_token(geometry));
 }

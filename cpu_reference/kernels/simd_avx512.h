@@ -2,8 +2,14 @@
 // Vectors of 16 floats. Only for translation units compiled with AVX-512 F, BW, DQ and VL.
 #pragma once
 
+// GCC before 13 warns of its own AVX-512 header (GCC bug 105593), wherever it is inlined.
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #include <immintrin.h>
 
+#include <cstddef>
 #include <cstdint>
 
 namespace splitwave::cpu_reference {
@@ -51,11 +57,11 @@ struct Simd {
   /// Element i of the result is the sum of a[i]'s elements.
   static Vec sums(const Vec (&a)[kWidth]) {
     Vec pairs[8];
-    for (int i = 0; i < 8; ++i) {
+    for (std::size_t i = 0; i < 8; ++i) {
       pairs[i] = add(_mm512_unpacklo_ps(a[2 * i], a[2 * i + 1]), _mm512_unpackhi_ps(a[2 * i], a[2 * i + 1]));
     }
     Vec quads[4];
-    for (int i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 4; ++i) {
       const __m512d low = _mm512_castps_pd(pairs[2 * i]);
       const __m512d high = _mm512_castps_pd(pairs[2 * i + 1]);
       quads[i] = add(_mm512_castpd_ps(_mm512_unpacklo_pd(low, high)), _mm512_castpd_ps(_mm512_unpackhi_pd(low, high)));
