@@ -30,7 +30,7 @@ struct CompareOptions {
   std::vector<std::string> schedules;
   std::string executor = "cpu";
   std::int32_t threads = 0;
-  TimingBudget budget{3, 0.03};
+  TimingBudget budget{5, 0.1};
   std::string out;
   bool json = false;
 };
@@ -99,7 +99,8 @@ std::vector<std::pair<std::string, std::string>> environment(const Job& job, con
       {"Timing", fmt::format("cold caches, at least {} runs and {} s of each plan; median, p20, p80 in records.jsonl",
                              options.budget.samples, options.budget.seconds)},
       {"Plans on the CPU", "one CTA per thread, each schedule's own tile sizes"},
-      {"CPU prediction", "from bandwidth and tile time measured on this machine apart from the runs"}};
+      {"CPU prediction",
+       "from bandwidth, tile time and overheads measured at the start of this run, apart from the plans"}};
 }
 
 /// Writes pictures, report.md and the finished records.
@@ -155,7 +156,7 @@ int compare_all(const CompareOptions& options) {
       options.out.empty() ? fmt::format("out/{:%Y-%m-%dT%H%M%S}Z", job.begin) : options.out;
   catch_stop_signals();
   RecordSink sink(folder.string(), options.json);
-  job.cpu = this_cpu(thread_count(options.threads));
+  job.cpu = this_cpu(thread_count(options.threads), true);
   const CheckCount checks = execute(job, options.budget, sink);
   write_report(job, options, folder, checks, sink);
   if (!options.json) {

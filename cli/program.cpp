@@ -62,9 +62,11 @@ std::string usage_problem(const CLI::App& program, const CLI::ParseError& error,
     ++next;
   }
   if (!verbs.empty() && (next >= argc || argv[next][0] != '-')) {
-    const std::string given = next < argc ? argv[next] : "";
-    return fmt::format("{} is not a verb{}; allowed: {}", given.empty() ? "nothing" : workloads::printable(given),
-                       workloads::did_you_mean(given, verbs), workloads::join(verbs));
+    if (next >= argc) {
+      return "no verb is given; allowed: " + workloads::join(verbs);
+    }
+    return fmt::format("{} is not a verb{}; allowed: {}", workloads::printable(argv[next]),
+                       workloads::did_you_mean(argv[next], verbs), workloads::join(verbs));
   }
   const auto unknown = [&](const std::string& given) {
     return fmt::format("{} is not an option or argument of {}{}", workloads::printable(given),

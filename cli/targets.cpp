@@ -64,9 +64,9 @@ std::vector<Target> targets(const MachineOptions& options, std::int32_t threads)
   return result;
 }
 
-Target this_cpu(std::int32_t threads) {
+Target this_cpu(std::int32_t threads, bool measured_now) {
   Target target;
-  target.cpu = cpu_reference::cached_cpu_constants(threads);
+  target.cpu = measured_now ? cpu_reference::measure_cpu(threads) : cpu_reference::cached_cpu_constants(threads);
   target.machine = simulator::cpu_machine(
       figures(*target.cpu, target.cpu->read_bytes_per_second, target.cpu->token_seconds_per_kv_byte));
   target.name = fmt::format("{} ({} thread{})", target.cpu->model, threads, threads == 1 ? "" : "s");

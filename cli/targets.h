@@ -30,10 +30,11 @@ struct Target {
 /// The machines of the options in order; "cpu" is this_cpu(). Throws InputError for a machine that does not exist.
 std::vector<Target> targets(const MachineOptions& options, std::int32_t threads);
 
-/// This computer's CPU with constants measured on it (cached): threads are SMs, one CTA each. Plans made for it keep
-/// each schedule's own tile sizes, so that what runs here is the plan that the schedule's GPU kernel would run on so
-/// small a machine.
-Target this_cpu(std::int32_t threads);
+/// This computer's CPU with constants measured on it, taken from the cache where they are there (`measured_now`: never,
+/// for predictions that are about to be set against runs on the machine as it is): threads are SMs, one CTA each. Plans
+/// made for it keep each schedule's own tile sizes, so that what runs here is the plan that the schedule's GPU kernel
+/// would run on so small a machine.
+Target this_cpu(std::int32_t threads, bool measured_now = false);
 
 /// The machine that a plan of the workload meets. A CPU's bandwidth depends on the KV layout, and its tile time on the
 /// query rows that share a load: the mean over the plan's outputs, weighted by their KV tokens.

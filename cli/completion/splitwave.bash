@@ -17,6 +17,9 @@ _splitwave_options() {
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
     advise) echo "--model $machine --batch --context --query-len --schedule --format --file --threads --json" ;;
+    sweep) echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
+    explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
+    advise) echo "--model $machine --batch --context --query-len --schedule --format --file --threads --json" ;;
     'workload show') echo "$workload --json" ;;
     'workload validate' | gpus | schedules) echo '--json' ;;
     'workload import')
@@ -38,6 +41,7 @@ _splitwave() {
     --gpu) words="cpu $(_splitwave_names gpus)" ;;
     --schedule) words=$(_splitwave_names schedules) ;;
     --executor) words='cpu cuda' ;;
+    --format) words='table csv json cpp python' ;;
     --format) words='table csv json cpp python' ;;
     -w | --workload | --out | --output | --merge | --file | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --seed | --sms | --bandwidth | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len) return ;;

@@ -15,12 +15,15 @@ TEST(Help, OfEveryVerbIsAsApproved) {
                                                        {"plan"},
                                                        {"run"},
                                                        {"gpus"},
+                                                       {"schedules"},
+                                                       {"sweep"},
+                                                       {"explain"},
+                                                       {"advise"},
+                                                       {"workload"},
                                                        {"workload", "show"},
                                                        {"workload", "validate"},
                                                        {"workload", "generate"},
-                                                       {"workload", "import"},
-                                                       {"schedules"},
-                                                       {"workload"}};
+                                                       {"workload", "import"}};
   for (std::vector<std::string> arguments : verbs) {
     std::string name = "help";
     for (const std::string& verb : arguments) {
