@@ -74,6 +74,10 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
     lead += kernel_->epilogue_seconds;
     time += lead;
     result_->slot_seconds.ramp += w * lead;
+    if (time < slot.arithmetic_until) {
+      result_->slot_seconds.compute += w * (slot.arithmetic_until - time);
+      time = slot.arithmetic_until;
+    }
     if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = time;
     if (options_.spans) result_->spans.back().end_seconds = time;
     ++slot.item;
@@ -85,6 +89,7 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
 void Engine::start_list(std::int32_t index, std::int32_t list, double time, double lead, bool prefetched) {
   Slot& slot = at(index);
   slot.list = list;
+  slot.arithmetic_until = time;
   slot.item = plan_->cta_begin[static_cast<std::size_t>(list)];
   slot.item_end = plan_->cta_begin[static_cast<std::size_t>(list) + 1];
   result_->busy_slot_seconds -= weight(slot) * time;
@@ -113,8 +118,9 @@ void Engine::end_stream(std::int32_t index) {
   mark(slot.group);
   const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
   const bool more = slot.item + 1 < slot.item_end;
-  const double drain = drain_seconds(slot, item);
-  const double end = now_ + drain + kernel_->epilogue_seconds;
+  // Items are computed in order: a short one that was prefetched waits for the arithmetic of the one before.
+  const double end = std::max(now_ + drain_seconds(slot, item), slot.arithmetic_until) + kernel_->epilogue_seconds;
+  slot.arithmetic_until = end;
   if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = end;
   if (options_.spans) {
     for (auto span = result_->spans.rbegin(); span != result_->spans.rend(); ++span) {
@@ -125,7 +131,7 @@ void Engine::end_stream(std::int32_t index) {
   }
   ++slot.item;
   // Prefetched items keep the memory busy while the last tile of the one before is worked on.
-  const double resume = more && kernel_->prefetches_items ? end - drain : end;
+  const double resume = more && kernel_->prefetches_items ? now_ + kernel_->epilogue_seconds : end;
   result_->slot_seconds.ramp += group.weight * kernel_->epilogue_seconds;
   result_->slot_seconds.compute += group.weight * (resume - now_ - kernel_->epilogue_seconds);
   if (more) return begin_item(slot, index, resume, kernel_->item_seconds, kernel_->prefetches_items);

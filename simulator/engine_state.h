@@ -20,7 +20,8 @@ namespace splitwave::simulator {
 enum class SlotState : std::uint8_t { idle, timed, joining, streaming };
 
 struct Slot {
-  double key = 0;  ///< timed: when the phase ends; joining: bytes to stream
+  double key = 0;               ///< timed: when the phase ends; joining: bytes to stream
+  double arithmetic_until = 0;  ///< end of the item before, which may still be computed while this one streams
   std::int32_t list = -1;
   std::int32_t item = 0;  ///< current item; past the list's last one while the CTA finishes
   std::int32_t item_end = 0;

@@ -4,11 +4,21 @@
 
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "workloads/workload.h"
+
+namespace splitwave::workloads {
+
+/// GoogleTest shows parameters by it.
+inline void PrintTo(const Workload& workload, std::ostream* out) {
+  *out << workload.name;
+}
+
+}  // namespace splitwave::workloads
 
 namespace splitwave::testing {
 
