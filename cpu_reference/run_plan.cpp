@@ -8,8 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
-#include "workloads/parallel.h"
 #include "cpu_reference/workspace.h"
+#include "workloads/parallel.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -161,7 +161,6 @@ void attend_block(const Run& run, ThreadScratch& scratch, const Item& item, cons
       block.sums = states.sums + first * block.sum_stride;
       run.workspace.kernel.attend(block);
       block.next_k_rows = nullptr;
-      block.next_v_rows = nullptr;
     }
     row = end;
   }
@@ -204,7 +203,7 @@ void run_item(const Run& run, ThreadScratch& scratch, const Item& item, const It
       locate_rows(run, *next, next->kv_begin, *ahead);
     }
     block.next_k_rows = ahead->tokens > 0 ? ahead->k.data() : nullptr;
-    block.next_v_rows = ahead->tokens > 0 && !run.v_in_k() ? ahead->v.data() : nullptr;
+    block.next_v_rows = ahead->v.data();
     attend_block(run, scratch, item, readable(run, scratch, *rows), begin, block);
     std::swap(rows, ahead);
   }

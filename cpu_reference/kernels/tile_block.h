@@ -29,8 +29,8 @@ struct TileBlock {
   const std::byte* const* v_rows;
   bool k_contiguous;  ///< K rows of consecutive tokens follow each other in memory
   bool v_contiguous;
-  /// Rows that the next block will read, kStepTokens addresses each, to be fetched meanwhile; null if there are none.
-  /// What lies at these addresses is not used.
+  /// Rows that the next block will read, to be fetched meanwhile: kStepTokens + kPadElements addresses each, of which
+  /// any may be stale, because nothing is read there; next_k_rows is null if there are none.
   const std::byte* const* next_k_rows;
   const std::byte* const* next_v_rows;
   // State of each row: greatest score, sum of e^(score - greatest), sum of e^(score - greatest) * v.

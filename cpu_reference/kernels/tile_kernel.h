@@ -45,6 +45,7 @@ struct Piece {
   std::int32_t tokens;
   const std::byte* const* ahead_k_rows;
   const std::byte* const* ahead_v_rows;
+  std::int32_t ahead_tokens;
 };
 
 inline std::int32_t least(std::int32_t a, std::int32_t b) {
@@ -99,10 +100,12 @@ void dot_rows(const TileBlock& block, const Piece& piece, float* scores) {
   for (std::int32_t begin = 0; begin < tokens; begin += kTokens) {
     const Stored* k[kTokens];
     const Stored* ahead[kTokens];
+    for (int t = 0; t < kTokens; ++t) k[t] = row<Element>(k_rows, begin + t);
+    // Beyond its share, a piece asks for what it has, which costs next to nothing.
+    const std::byte* const* ahead_rows = begin < piece.ahead_tokens ? piece.ahead_k_rows : k_rows;
     for (int t = 0; t < kTokens; ++t) {
-      k[t] = row<Element>(k_rows, begin + t);
-      ahead[t] = block.k_contiguous ? row<Element>(piece.ahead_k_rows, 0) + begin * head_dim + t * kLineElements
-                                    : row<Element>(piece.ahead_k_rows, begin + t);
+      ahead[t] = block.k_contiguous ? row<Element>(ahead_rows, 0) + begin * head_dim + t * kLineElements
+                                    : row<Element>(ahead_rows, begin + t);
     }
     Vec sums[kWidth];
 #pragma GCC unroll 16
@@ -126,8 +129,8 @@ void dot_rows(const TileBlock& block, const Piece& piece, float* scores) {
 #pragma GCC unroll 8
       for (int v = 0; v < kLineVectors; ++v) {
 #pragma GCC unroll 16
-        for (int t = v * kTokens / kLineVectors; t < (v + 1) * kTokens / kLineVectors; ++t) {
-          __builtin_prefetch(ahead[t] + d * ahead_step);
+        for (int t = 0; t < kTokens; ++t) {
+          if (t * kLineVectors / kTokens == v) __builtin_prefetch(ahead[t] + d * ahead_step);
         }
         add_products(d + v * kWidth);
       }
@@ -171,12 +174,13 @@ template <typename Element, int Rows, int Vectors, bool Contiguous>
 void add_values(const TileBlock& block, const Piece& piece, std::ptrdiff_t d, const float* weights,
                 const float* factor) {
   using Stored = typename Element::Stored;
-  constexpr int kBytes = Vectors * Simd::kWidth * static_cast<int>(sizeof(Stored));
+  constexpr std::ptrdiff_t kBytes = Vectors * kWidth * std::ptrdiff_t{sizeof(Stored)};
   const std::int32_t tokens = piece.tokens;
   const std::byte* const* v_rows = block.v_rows + piece.first_token;
   const std::byte* const* ahead_rows = piece.ahead_v_rows;
+  const std::int32_t ahead_tokens = piece.ahead_tokens;
   // Contiguous rows ahead are one stream, of which each pass takes the next part; of others it takes its own part.
-  const std::byte* stream = ahead_rows[0] + d * tokens * std::ptrdiff_t{sizeof(Stored)};
+  const std::byte* const stream = ahead_rows[0] + d * ahead_tokens * std::ptrdiff_t{sizeof(Stored)};
   Vec sums[Rows][Vectors];
 #pragma GCC unroll 4
   for (int r = 0; r < Rows; ++r) {
@@ -185,15 +189,11 @@ void add_values(const TileBlock& block, const Piece& piece, std::ptrdiff_t d, co
   }
   for (std::int32_t t = 0; t < tokens; ++t) {
     const Stored* const value = row<Element>(v_rows, t) + d;
-    const std::byte* ahead = stream;
-    if constexpr (Contiguous) {
-      stream += kBytes;
-    } else {
-      ahead = reinterpret_cast<const std::byte*>(row<Element>(ahead_rows, t) + d);
-    }
+    if (t < ahead_tokens) {
+      const std::byte* const ahead =
+          Contiguous ? stream + t * kBytes : reinterpret_cast<const std::byte*>(row<Element>(ahead_rows, t) + d);
 #pragma GCC unroll 8
-    for (int line = 0; line < kBytes; line += kLineBytes) {
-      __builtin_prefetch(ahead + line);
+      for (std::ptrdiff_t line = 0; line < kBytes; line += kLineBytes) __builtin_prefetch(ahead + line);
     }
     Vec values[Vectors];
 #pragma GCC unroll 8
@@ -275,21 +275,24 @@ void accumulate_piece(const TileBlock& block, const Piece& piece, const float* w
   }
 }
 
-/// The piece of the block for rows from first_row on and tokens from first_token on. The first rows of a step fetch
-/// the tokens of the next step, or of the next block; the others ask for what is there, which costs next to nothing.
+/// The piece of the block for rows from first_row on and tokens from first_token on. The pieces of a step share in
+/// fetching the tokens of the next step, or of the next block.
 inline Piece piece_at(const TileBlock& block, std::int32_t step, std::int32_t first_row, std::int32_t first_token) {
   const std::int32_t next = first_token + step;
+  const bool inside = next < block.tokens;
   Piece piece;
   piece.first_row = first_row;
   piece.rows = least(kChunkRows, block.rows - first_row);
   piece.first_token = first_token;
   piece.tokens = least(step, block.tokens - first_token);
-  piece.ahead_k_rows = block.k_rows + first_token;
-  piece.ahead_v_rows = block.v_rows + first_token;
-  if (first_row > 0) return piece;
-  const bool inside = next < block.tokens;
-  if (inside || block.next_k_rows != nullptr) piece.ahead_k_rows = inside ? block.k_rows + next : block.next_k_rows;
-  if (inside || block.next_v_rows != nullptr) piece.ahead_v_rows = inside ? block.v_rows + next : block.next_v_rows;
+  const std::int32_t ahead = inside ? least(step, block.tokens - next) : block.next_k_rows != nullptr ? step : 0;
+  const std::int32_t share_begin = static_cast<std::int32_t>(std::int64_t{ahead} * first_row / block.rows);
+  const std::int32_t share_end = static_cast<std::int32_t>(std::int64_t{ahead} * (first_row + piece.rows) / block.rows);
+  const bool in_next_block = !inside && ahead > 0;
+  const std::int32_t first_ahead = inside ? next : 0;
+  piece.ahead_k_rows = (in_next_block ? block.next_k_rows : block.k_rows) + first_ahead + share_begin;
+  piece.ahead_v_rows = (in_next_block ? block.next_v_rows : block.v_rows) + first_ahead + share_begin;
+  piece.ahead_tokens = share_end - share_begin;
   return piece;
 }
 
