@@ -138,9 +138,12 @@ void find_cliffs(Advice& advice) {
 
 }  // namespace
 
-std::vector<std::string> library_rules() {
-  return {"fixed-split:fa2", "fixed-split:fa3", "fa3",      "seq-aware",          "lean",
-          "lean:ort",        "flashinfer",      "flashmla", "flashinfer-holistic"};
+std::vector<std::string> library_rules(const workloads::Geometry& geometry) {
+  std::vector<std::string> rules = {"fixed-split:fa2", "fixed-split:fa3",    "fa3", "seq-aware", "lean", "lean:ort",
+                                    "flashinfer",      "flashinfer-holistic"};
+  // FlashMLA's planner would cut any geometry, but its library has kernels for latent attention only.
+  if (geometry.kind == workloads::AttentionKind::mla) rules.emplace_back("flashmla");
+  return rules;
 }
 
 std::vector<std::int32_t> distinct_splits(const workloads::Geometry& geometry, std::int32_t context) {

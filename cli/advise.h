@@ -25,8 +25,9 @@ struct AdviseQuestion {
   std::vector<std::string> rules;
 };
 
-/// The rules of the libraries that decide how to split by themselves; not all of them serve every geometry.
-std::vector<std::string> library_rules();
+/// The rules of the libraries that decide by themselves how to split such a geometry. Not each of them serves every
+/// point.
+std::vector<std::string> library_rules(const workloads::Geometry& geometry);
 
 /// Counts of splits that FlashDecoding with FlashAttention-2's kernel can tell apart: of counts that give equally long
 /// splits only the smallest, up to FlashAttention's limit of 128.

@@ -63,7 +63,7 @@ AdviseQuestion question_of(const AdviseCommand& options) {
   question.query_len = options.query_len;
   question.batches = values("batch", workloads::kMaxRequests, false, options.batches);
   question.contexts = values("context", workloads::kMaxContextLen, true, options.contexts);
-  question.rules = options.rules.empty() ? library_rules() : options.rules;
+  question.rules = options.rules.empty() ? library_rules(question.geometry) : options.rules;
   for (const std::string& rule : question.rules) schedules::find(rule);
   const std::size_t points = question.batches.size() * question.contexts.size();
   if (points > kMostAdvicePoints) {

@@ -36,18 +36,14 @@ TracedRun traced(const Explained& one, bool with_workload) {
   const Explanation& e = one.explanation;
   std::string title = fmt::format("simulator: {} on {}", e.plan.schedule, e.machine);
   if (with_workload) title += ", " + e.workload;
-  return {std::move(title), one.workload, &e.plan, &e.timeline};
+  return {std::move(title), one.workload, &e.plan, &e.timeline, e.grid.sms, e.grid.ctas_per_sm};
 }
 
 void write_pictures(const ExplainCommand& options, const std::vector<Explained>& all, bool many_workloads) {
-  std::vector<TracedRun> traces;
-  std::vector<GanttRun> rows;
-  for (const Explained& one : all) {
-    traces.push_back(traced(one, many_workloads));
-    rows.push_back({traces.back(), one.explanation.grid.sms, one.explanation.grid.ctas_per_sm});
-  }
-  if (!options.trace.empty()) reports::write_file(options.trace, chrome_trace(traces));
-  if (!options.gantt.empty()) reports::write_file(options.gantt, gantt_svg(rows));
+  std::vector<TracedRun> runs;
+  for (const Explained& one : all) runs.push_back(traced(one, many_workloads));
+  if (!options.trace.empty()) reports::write_file(options.trace, chrome_trace(runs));
+  if (!options.gantt.empty()) reports::write_file(options.gantt, gantt_svg(runs));
 }
 
 void explain_all(const ExplainCommand& options) {

@@ -68,21 +68,21 @@ double tick_step(double span) {
 
 class Drawing {
  public:
-  Drawing(std::span<const GanttRun> runs, double microseconds)
+  Drawing(std::span<const TracedRun> runs, double microseconds)
       : scale_((kRight - kLeft) / microseconds), microseconds_(microseconds) {
     double height = kTop;
-    for (const GanttRun& run : runs) height += kTitle + row_height(run) * rows(run) + kAxis;
+    for (const TracedRun& run : runs) height += kTitle + row_height(run) * rows(run) + kAxis;
     begin(height);
     legend();
-    for (const GanttRun& run : runs) panel(run);
+    for (const TracedRun& run : runs) panel(run);
     svg_ += "</svg>\n";
   }
 
   std::string take() { return std::move(svg_); }
 
  private:
-  static std::int32_t rows(const GanttRun& run) { return std::min(run.sms * run.slots_per_sm, kMostGanttRows); }
-  static double row_height(const GanttRun& run) { return std::clamp(480.0 / rows(run), 3.0, 26.0); }
+  static std::int32_t rows(const TracedRun& run) { return std::min(run.sms * run.slots_per_sm, kMostGanttRows); }
+  static double row_height(const TracedRun& run) { return std::clamp(480.0 / rows(run), 3.0, 26.0); }
   double x(double seconds) const { return kLeft + seconds * 1e6 * scale_; }
 
   template <typename... Values>
@@ -113,23 +113,23 @@ class Drawing {
     add("<text x=\"{:.2f}\" y=\"19\">thin lines: KV tiles</text></g>\n", kLeft + 510);
   }
 
-  void panel(const GanttRun& run) {
+  void panel(const TracedRun& run) {
     const double row = row_height(run);
     const bool cut = rows(run) < run.sms * run.slots_per_sm;
     add("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"14\" font-weight=\"bold\">{}{}</text>\n", kLeft, y_ + 24,
-        escaped(run.run.title),
+        escaped(run.title),
         cut ? fmt::format(" (the first {} of {} SM slots)", rows(run), run.sms * run.slots_per_sm) : "");
     y_ += kTitle;
     add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"#eee\"/>\n", kLeft, y_,
         kRight - kLeft, row * rows(run));
     labels(run);
-    for (const schedules::Span& span : run.run.timeline->spans) bar(run, span);
+    for (const schedules::Span& span : drawn_spans(run)) bar(run, span);
     y_ += row * rows(run);
-    axis(run.run.timeline->seconds);
+    axis(run.timeline->seconds);
     y_ += kAxis;
   }
 
-  void labels(const GanttRun& run) {
+  void labels(const TracedRun& run) {
     const double row = row_height(run);
     const int every = std::max(1, static_cast<int>(std::ceil(14 / row)));
     for (std::int32_t i = 0; i < rows(run); i += every) {
@@ -139,7 +139,7 @@ class Drawing {
     }
   }
 
-  void bar(const GanttRun& run, const schedules::Span& span) {
+  void bar(const TracedRun& run, const schedules::Span& span) {
     const std::int32_t place = span.sm * run.slots_per_sm + span.slot;
     if (place >= rows(run)) return;
     const double row = row_height(run);
@@ -154,7 +154,7 @@ class Drawing {
           left, top, width, height);
       return;
     }
-    const schedules::Item& item = run.run.plan->items[static_cast<std::size_t>(span.item)];
+    const schedules::Item& item = run.plan->items[static_cast<std::size_t>(span.item)];
     const Colour& colour = kColours[static_cast<std::size_t>(item.output) % kColours.size()];
     add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"><title>output {}, KV {} to {}, "
         "{:.3f} to {:.3f} µs</title></rect>\n",
@@ -169,11 +169,11 @@ class Drawing {
   }
 
   /// Cuts between the KV tiles of an item, where they are at least 3 pixels apart.
-  void tile_lines(const GanttRun& run, const schedules::Item& item, double left, double top, double width,
+  void tile_lines(const TracedRun& run, const schedules::Item& item, double left, double top, double width,
                   double height) {
-    const std::int64_t tiles = schedules::tiles(*run.run.plan, item);
+    const std::int64_t tiles = schedules::tiles(*run.plan, item);
     if (tiles < 2 || width / static_cast<double>(tiles) < 3) return;
-    const std::int64_t tile = run.run.plan->tile_kv;
+    const std::int64_t tile = run.plan->tile_kv;
     std::string path;
     for (std::int64_t cut = (item.kv_begin / tile + 1) * tile; cut < item.kv_end; cut += tile) {
       const double share = static_cast<double>(cut - item.kv_begin) / item.tokens();
@@ -204,13 +204,13 @@ class Drawing {
 
 }  // namespace
 
-std::string gantt_svg(std::span<const GanttRun> runs) {
+std::string gantt_svg(std::span<const TracedRun> runs) {
   double seconds = 0;
   std::size_t spans = 0;
-  for (const GanttRun& run : runs) {
-    spans += run.run.timeline->spans.size();
-    seconds = std::max(seconds, run.run.timeline->seconds);
-    for (const schedules::Span& span : run.run.timeline->spans) seconds = std::max(seconds, span.end_seconds);
+  for (const TracedRun& run : runs) {
+    spans += run.timeline->spans.size() + run.plan->merges.size();
+    seconds = std::max(seconds, run.timeline->seconds);
+    for (const schedules::Span& span : run.timeline->spans) seconds = std::max(seconds, span.end_seconds);
   }
   if (spans > static_cast<std::size_t>(kMostGanttSpans)) {
     throw workloads::InputError(

@@ -3,6 +3,7 @@
 // 2405.10480).
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -18,13 +19,7 @@ inline constexpr std::int64_t kMostGanttSpans = 100'000;
 
 /// A self-contained SVG: a panel per run over one common time axis, a row per SM slot, a bar per item coloured by its
 /// output and labelled with it, thin lines between KV tiles, merges hatched. The colours are Okabe and Ito's, which
-/// colour-blind people tell apart. `rows` of a run: SM slots of its machine, so that idle ones are seen. Throws
-/// InputError if there are more than kMostGanttSpans spans.
-struct GanttRun {
-  TracedRun run;
-  std::int32_t sms = 0;
-  std::int32_t slots_per_sm = 1;
-};
-std::string gantt_svg(std::span<const GanttRun> runs);
+/// colour-blind people tell apart. Throws InputError if there are more than kMostGanttSpans spans.
+std::string gantt_svg(std::span<const TracedRun> runs);
 
 }  // namespace splitwave::cli

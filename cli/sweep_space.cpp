@@ -55,24 +55,26 @@ void check_auto(const SweepSpace& space) {
   }
 }
 
-void check_schedules(const SweepSpace& space) {
-  const bool swept_argument = has_axis(space, "schedule_argument");
-  for (const std::string& schedule : space.schedules) {
-    if (schedule == kAuto) {
-      check_auto(space);
-    } else if (swept_argument && (schedules::find(schedule).arguments.empty() || schedule.find(':') != schedule.npos)) {
-      throw InputError(
-          fmt::format("--axis schedule_argument: does not apply to --schedule {}; allowed: fixed-split, "
-                      "fixed-size",
-                      workloads::printable(schedule)));
+/// The schedules that are swept. With an axis of arguments the names lack theirs, and are tried with the argument 1;
+/// which values of the axis can be served is told point by point.
+std::vector<std::string> swept_schedules(const SweepSpace& space, const std::vector<std::string>& given) {
+  if (given.empty() || !has_axis(space, "schedule_argument")) return chosen_schedules(given, space.workloads);
+  for (const std::string& name : given) {
+    if (name == kAuto) continue;
+    try {
+      chosen_schedules({name + ":1"}, space.workloads);
+    } catch (const InputError& error) {
+      throw InputError(fmt::format("--axis schedule_argument: does not apply to --schedule {}: {}",
+                                   workloads::printable(name), error.what()));
     }
   }
+  return given;
 }
 
 }  // namespace
 
 SweepSpace make_space(std::vector<Target> targets, std::vector<workloads::Workload> workloads,
-                      const std::vector<std::string>& axes, std::vector<std::string> schedules) {
+                      const std::vector<std::string>& axes, const std::vector<std::string>& schedules) {
   if (targets.empty() || workloads.empty()) {
     throw InputError("sweep: nothing to do; allowed: at least one machine and one workload");
   }
@@ -80,10 +82,8 @@ SweepSpace make_space(std::vector<Target> targets, std::vector<workloads::Worklo
   space.targets = std::move(targets);
   space.workloads = std::move(workloads);
   for (const std::string& axis : axes) add_axis(space, axis);
-  // An argument that is swept is missing from the names, and its values are points: infeasible ones stay in the output.
-  const bool complete_names = schedules.empty() || !has_axis(space, "schedule_argument");
-  space.schedules = complete_names ? chosen_schedules(schedules, space.workloads) : std::move(schedules);
-  check_schedules(space);
+  space.schedules = swept_schedules(space, schedules);
+  if (std::find(space.schedules.begin(), space.schedules.end(), kAuto) != space.schedules.end()) check_auto(space);
   double count = 1;
   for (const Axis& axis : space.axes) count *= static_cast<double>(axis.values.size());
   count *= static_cast<double>(space.targets.size() * space.workloads.size() * space.schedules.size());

@@ -28,7 +28,7 @@ inline constexpr std::int64_t kMaxSweepPoints = 1'000'000'000;
 /// is no machine or workload, an axis is unknown, wrong or given twice, a word of a text axis does not fit its field, a
 /// schedule does not exist or can serve none of the workloads, or there are too many points.
 SweepSpace make_space(std::vector<Target> targets, std::vector<workloads::Workload> workloads,
-                      const std::vector<std::string>& axes, std::vector<std::string> schedules);
+                      const std::vector<std::string>& axes, const std::vector<std::string>& schedules);
 
 std::int64_t points(const SweepSpace& space);
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 namespace splitwave::cli {
 namespace {
@@ -19,10 +20,35 @@ Json metadata(int process, std::int32_t track, const char* name, Json args) {
   return {{"ph", "M"}, {"pid", process}, {"tid", track}, {"name", name}, {"args", std::move(args)}};
 }
 
-std::int32_t slots_per_sm(const schedules::Timeline& timeline) {
-  std::int32_t slots = 1;
-  for (const schedules::Span& span : timeline.spans) slots = std::max(slots, span.slot + 1);
-  return slots;
+std::int32_t slot_index(const TracedRun& run, const schedules::Span& span) {
+  return span.sm * run.slots_per_sm + span.slot;
+}
+
+/// Ends each item where the next one on its SM slot begins.
+void end_at_next(const TracedRun& run, std::vector<schedules::Span>& items) {
+  std::stable_sort(items.begin(), items.end(), [&](const schedules::Span& a, const schedules::Span& b) {
+    return std::pair(slot_index(run, a), a.begin_seconds) < std::pair(slot_index(run, b), b.begin_seconds);
+  });
+  for (std::size_t i = 0; i + 1 < items.size(); ++i) {
+    if (slot_index(run, items[i]) != slot_index(run, items[i + 1])) continue;
+    items[i].end_seconds = std::min(items[i].end_seconds, items[i + 1].begin_seconds);
+  }
+}
+
+std::vector<schedules::Span> merge_kernel(const TracedRun& run) {
+  const auto merges = static_cast<std::int32_t>(run.plan->merges.size());
+  const std::int32_t slots = run.sms * run.slots_per_sm;
+  const std::int32_t rounds = (merges + slots - 1) / slots;
+  const double begin = run.timeline->seconds - run.timeline->breakdown.merge;
+  std::vector<schedules::Span> spans;
+  for (std::int32_t merge = 0; merge < merges; ++merge) {
+    const std::int32_t round = merge / slots;
+    const std::int32_t sm = merge % slots % run.sms;  // breadth first, as CTAs are placed
+    const double step = run.timeline->breakdown.merge / rounds;
+    spans.push_back(
+        {run.plan->ctas() + merge, sm, merge % slots / run.sms, -1, begin + round * step, begin + (round + 1) * step});
+  }
+  return spans;
 }
 
 Json event(const TracedRun& run, int process, std::int32_t track, const schedules::Span& span) {
@@ -54,15 +80,17 @@ Json event(const TracedRun& run, int process, std::int32_t track, const schedule
 }
 
 void add_run(Json& events, const TracedRun& run, int process) {
-  const std::int32_t slots = slots_per_sm(*run.timeline);
   events.push_back(metadata(process, "process_name", {{"name", run.title}}));
   events.push_back(metadata(process, "process_sort_index", {{"sort_index", process}}));
   std::set<std::int32_t> named;
-  for (const schedules::Span& span : run.timeline->spans) {
-    const std::int32_t track = span.sm * slots + span.slot + 1;
+  for (const schedules::Span& span : drawn_spans(run)) {
+    const bool merge = span.item < 0;
+    const std::int32_t track = 2 * slot_index(run, span) + (merge ? 2 : 1);
     if (named.insert(track).second) {
-      const std::string slot = slots > 1 ? " slot " + std::to_string(span.slot) : "";
-      events.push_back(metadata(process, track, "thread_name", {{"name", "SM " + std::to_string(span.sm) + slot}}));
+      std::string name = "SM " + std::to_string(span.sm);
+      if (run.slots_per_sm > 1) name += " slot " + std::to_string(span.slot);
+      if (merge) name += " merges";
+      events.push_back(metadata(process, track, "thread_name", {{"name", name}}));
       events.push_back(metadata(process, track, "thread_sort_index", {{"sort_index", track}}));
     }
     events.push_back(event(run, process, track, span));
@@ -70,6 +98,16 @@ void add_run(Json& events, const TracedRun& run, int process) {
 }
 
 }  // namespace
+
+std::vector<schedules::Span> drawn_spans(const TracedRun& run) {
+  std::vector<schedules::Span> items;
+  std::vector<schedules::Span> merges;
+  for (const schedules::Span& span : run.timeline->spans) (span.item < 0 ? merges : items).push_back(span);
+  end_at_next(run, items);
+  if (merges.empty() && !run.plan->merges.empty()) merges = merge_kernel(run);
+  items.insert(items.end(), merges.begin(), merges.end());
+  return items;
+}
 
 std::string chrome_trace(std::span<const TracedRun> runs) {
   Json events = Json::array();

@@ -2,8 +2,10 @@
 // A timeline as a Chrome trace, which ui.perfetto.dev and chrome://tracing show.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "schedules/plan.h"
 #include "schedules/timeline.h"
@@ -17,7 +19,14 @@ struct TracedRun {
   const workloads::Workload* workload = nullptr;
   const schedules::Plan* plan = nullptr;
   const schedules::Timeline* timeline = nullptr;
+  std::int32_t sms = 0;           ///< of the machine, so that idle ones are seen
+  std::int32_t slots_per_sm = 1;  ///< resident CTAs
 };
+
+/// The spans of a run as they can be drawn, items first. An item whose last arithmetic goes on while the next one of
+/// its CTA already loads ends where the next begins. A merge kernel, which the timeline knows only as a whole, becomes
+/// a span per merge, dealt over the SM slots within its time.
+std::vector<schedules::Span> drawn_spans(const TracedRun& run);
 
 /// JSON object of the Trace Event Format ("Trace Event Format", Google, 2016): a process per run, a track per SM slot,
 /// a complete event per item and per merge. Times in microseconds, as the format wants.
