@@ -98,7 +98,7 @@ std::string one_line(std::string text) {
 int usage_error(const CLI::App& program, const CLI::ParseError& error, int argc, const char* const* argv) {
   std::string path;
   for (const CLI::App* at = &deepest(program); at->get_parent() != nullptr; at = at->get_parent()) {
-    path = " " + at->get_name() + path;
+    path.insert(0, " " + at->get_name());
   }
   complain(fmt::format("{} (splitwave{} --help)", one_line(usage_problem(program, error, argc, argv)), path));
   return kBadInput;

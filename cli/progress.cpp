@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace splitwave::cli {
@@ -25,7 +26,7 @@ std::string progress_line(double done, double total, double elapsed_seconds, con
   const auto filled = static_cast<std::size_t>(share * kBar);
   std::string left = "--:--";
   if (share > 0) {
-    const auto seconds = static_cast<long>(elapsed_seconds * (1 - share) / share + 0.5);
+    const long seconds = std::lround(elapsed_seconds * (1 - share) / share);
     left = fmt::format("{:02}:{:02}", seconds / 60, seconds % 60);
   }
   const std::string line = fmt::format("[{}{}] {:3.0f} % ETA {} {}", std::string(filled, '#'),

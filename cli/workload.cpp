@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <numeric>
 
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -31,6 +30,7 @@ std::string lengths(const std::vector<workloads::Request>& requests, std::int32_
     return "-";
   }
   std::vector<std::int32_t> values;
+  values.reserve(requests.size());
   for (const workloads::Request& request : requests) {
     values.push_back(request.*member);
   }
