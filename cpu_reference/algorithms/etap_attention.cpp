@@ -2,18 +2,15 @@
 // FlashMLA-ETAP, Algorithm 1, as arithmetic: which warpgroup does what, barriers and loads are left out. Comments give
 // the algorithm's lines. Lines 2 and 3 disagree on which side of V is halved (tokens or elements); the output halves of
 // lines 15 and 27 need the elements. Line 13 as printed inverts the rescaling factor; it is used as it is meant.
-#include <Eigen/Dense>
 #include <algorithm>
 #include <limits>
 
 #include "cpu_reference/algorithms/algorithms.h"
+#include "cpu_reference/algorithms/dense.h"
 
 namespace splitwave::cpu_reference::algorithms {
 namespace {
 
-using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Input = Eigen::Map<const Dense>;
-using Output = Eigen::Map<Dense>;
 using Row = Eigen::Array<double, 1, Eigen::Dynamic>;
 
 }  // namespace

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlashAttention, Algorithm 1 (Dao, Fu, Ermon, Rudra, Ré: arXiv 2205.14135). Comments give the algorithm's lines.
-#include <Eigen/Dense>
 #include <algorithm>
 #include <limits>
 
 #include "cpu_reference/algorithms/algorithms.h"
+#include "cpu_reference/algorithms/dense.h"
 
 namespace splitwave::cpu_reference::algorithms {
-namespace {
-
-using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Input = Eigen::Map<const Dense>;
-using Output = Eigen::Map<Dense>;
-using Column = Eigen::ArrayXd;
-
-}  // namespace
 
 HeadResult flash_attention_1(const Head& head, std::int64_t sram_elements) {
   const auto q = head.q.as<Input>();

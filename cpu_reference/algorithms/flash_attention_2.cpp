@@ -1,21 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // FlashAttention-2, Algorithm 1 (Dao: arXiv 2307.08691). Comments give the algorithm's lines. Line 10 as printed
 // divides by e^(m_old - m_new); the factor meant, and used here, is its inverse.
-#include <Eigen/Dense>
 #include <algorithm>
 #include <limits>
 
 #include "cpu_reference/algorithms/algorithms.h"
+#include "cpu_reference/algorithms/dense.h"
 
 namespace splitwave::cpu_reference::algorithms {
-namespace {
-
-using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Input = Eigen::Map<const Dense>;
-using Output = Eigen::Map<Dense>;
-using Column = Eigen::ArrayXd;
-
-}  // namespace
 
 HeadResult flash_attention_2(const Head& head, std::int64_t block_rows, std::int64_t block_tokens) {
   const auto q = head.q.as<Input>();

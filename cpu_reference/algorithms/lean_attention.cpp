@@ -3,21 +3,17 @@
 // query rows. Comments give the algorithms' lines. Two lines are read by their meaning: line 7, I / G, need not be
 // whole (CTA g starts at iteration g * I / G, rounded down), and line 26 divides by C_n where the CTA of an iteration
 // is meant.
-#include <Eigen/Dense>
 #include <algorithm>
 #include <atomic>
 #include <limits>
 #include <thread>
 
 #include "cpu_reference/algorithms/algorithms.h"
+#include "cpu_reference/algorithms/dense.h"
 #include "cpu_reference/merge.h"
 
 namespace splitwave::cpu_reference::algorithms {
 namespace {
-
-using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Input = Eigen::Map<const Dense>;
-using Column = Eigen::ArrayXd;
 
 /// O, m and l of an output tile, one partial per row.
 using TilePartial = std::vector<Partial<double>>;

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Safe softmax in three passes, online softmax in two, attention in one: the way to FlashAttention. Notation of the
 // lecture "Online Safe Softmax": x scores, m their maximum so far, d the denominator so far, o the output so far.
-#include <Eigen/Dense>
 #include <cmath>
 #include <limits>
 
 #include "cpu_reference/algorithms/algorithms.h"
+#include "cpu_reference/algorithms/dense.h"
 
 namespace splitwave::cpu_reference::algorithms {
 namespace {
 
-using Dense = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-using Input = Eigen::Map<const Dense>;
-using Output = Eigen::Map<Dense>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 }  // namespace
