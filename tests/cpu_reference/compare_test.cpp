@@ -7,13 +7,15 @@
 #include <limits>
 #include <stdexcept>
 
+#include "tests/support/tensors.h"
+
 namespace splitwave::cpu_reference {
 namespace {
 
+using testing::kInfinity;
+using testing::kNan;
 using workloads::Dtype;
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr double kExactInfinity = std::numeric_limits<double>::infinity();
 constexpr double kExactNan = std::numeric_limits<double>::quiet_NaN();
 

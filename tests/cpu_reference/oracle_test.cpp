@@ -15,14 +15,13 @@
 namespace splitwave::cpu_reference {
 namespace {
 
+using testing::kInfinity;
+using testing::kNan;
 using workloads::Dtype;
 using workloads::KvLayout;
 using workloads::Tensor;
 using workloads::Tensors;
 using workloads::Workload;
-
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
 /// Normal values except for one: element 1 of `tensor` at (request, position, head).
 struct Poison {

@@ -17,6 +17,8 @@
 namespace splitwave::cpu_reference {
 namespace {
 
+using testing::kInfinity;
+using testing::kNan;
 using testing::normal_values;
 using testing::plain_workload;
 using testing::tensors_with;
@@ -27,8 +29,6 @@ using workloads::Tensor;
 using workloads::Tensors;
 using workloads::Workload;
 
-constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kInfinity = std::numeric_limits<float>::infinity();
 /// What fp32 sums leave of the exact result here; a wrong token, head or rescaling is orders above it.
 constexpr double kFp32Error = 4e-6;
 

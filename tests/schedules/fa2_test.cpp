@@ -5,6 +5,7 @@
 #include "schedules/metrics.h"
 #include "schedules/rules/fa2.h"
 #include "schedules/schedules.h"
+#include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
 
 namespace splitwave::schedules {
@@ -12,8 +13,6 @@ namespace {
 
 using testing::decode;
 using testing::geometry;
-
-constexpr Grid kHopper{132, 1, 0, 0};
 
 TEST(Fa2Rule, EfficiencyCountsEligibleSplitsOnly) {
   // 64 blocks in 11 splits are 6 blocks each, as in 12; only counts that shorten the longest split are eligible.

@@ -6,6 +6,7 @@
 #include "schedules/metrics.h"
 #include "schedules/rules/fa3.h"
 #include "schedules/schedules.h"
+#include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
 
 namespace splitwave::schedules {
@@ -13,15 +14,6 @@ namespace {
 
 using testing::decode;
 using testing::geometry;
-
-constexpr Grid kHopper{132, 1, 0, 0};
-
-SplitChoice fa3_choice(std::int64_t tiles, std::int64_t blocks) {
-  Fa3SplitArguments a;
-  a.total_mblocks = tiles;
-  a.num_n_blocks = blocks;
-  return fa3_num_splits(a);
-}
 
 TEST(Fa3Rule, Tiles) {
   struct Case {

@@ -7,6 +7,7 @@
 #include "schedules/fa3_call.h"
 #include "schedules/rules/fa2.h"
 #include "schedules/schedules.h"
+#include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
 
 namespace splitwave::schedules {
@@ -15,8 +16,6 @@ namespace {
 using testing::decode;
 using testing::geometry;
 using testing::paged;
-
-constexpr Grid kHopper{132, 1, 0, 0};
 
 /// Counts of one uniform batch. bound, dynamic: FA3 with seqused_k. The paged columns: a cache that TMA cannot load.
 struct Row {

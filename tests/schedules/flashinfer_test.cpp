@@ -14,7 +14,7 @@ namespace {
 using testing::decode;
 using testing::geometry;
 
-constexpr Grid kHopper{132, 2, 0, 0};
+constexpr Grid kTwoCtasPerSm{132, 2, 0, 0};
 
 std::vector<std::int32_t> uniform(std::size_t batch, std::int32_t context_len) {
   return std::vector<std::int32_t>(batch, context_len);
@@ -42,7 +42,7 @@ TEST(FlashInfer, ChunkExamples) {
   for (const Example& e : {Example{{131072}, 3984, 264}, Example{uniform(8, 4096), 1024, 256},
                            Example{uniform(64, 8192), 8192, 512}, Example{one_long(), 65536, 264}}) {
     const workloads::Workload w = testing::paged(decode("w", geometry(32, 8, 128), e.context_lens), 16);
-    const Plan plan = make_plan("flashinfer", w, kHopper);
+    const Plan plan = make_plan("flashinfer", w, kTwoCtasPerSm);
     EXPECT_EQ(longest_item(plan), e.chunk);
     EXPECT_EQ(plan.ctas(), e.items);
     EXPECT_EQ(plan.ctas(), static_cast<std::int32_t>(plan.items.size()));
@@ -51,7 +51,7 @@ TEST(FlashInfer, ChunkExamples) {
 
 TEST(FlashInfer, ChunksAreNeverBelow128Tokens) {
   const workloads::Workload w = decode("w", geometry(8, 1, 128), {1000});
-  const Plan plan = make_plan("flashinfer", w, kHopper);
+  const Plan plan = make_plan("flashinfer", w, kTwoCtasPerSm);
   EXPECT_EQ(longest_item(plan), 128);
   EXPECT_EQ(plan.num_splits, 8);
   EXPECT_EQ(plan.tile_kv, 128);
@@ -103,13 +103,13 @@ TEST(FlashInferHolistic, Examples) {
   for (const Example& e : {Example{{131072}, 4096, 256}, Example{uniform(4, 3000), 512, 192},
                            Example{uniform(64, 8192), 8192, 512}, Example{one_long(), 5120, 456}}) {
     const workloads::Workload w = decode("w", geometry(32, 8, 128), e.context_lens);
-    const Plan plan = make_plan("flashinfer-holistic", w, kHopper);
+    const Plan plan = make_plan("flashinfer-holistic", w, kTwoCtasPerSm);
     EXPECT_EQ(longest_item(plan), e.chunk);
     EXPECT_EQ(static_cast<std::int32_t>(plan.items.size()), e.items);
     EXPECT_EQ(plan.ctas(), 264) << "the grid is persistent, whatever there is to do";
   }
   const workloads::Workload wide = decode("w", geometry(8, 2, 256), {1000});
-  EXPECT_EQ(make_plan("flashinfer-holistic", wide, kHopper).ctas(), 132);
+  EXPECT_EQ(make_plan("flashinfer-holistic", wide, kTwoCtasPerSm).ctas(), 132);
 }
 
 TEST(FlashInferHolistic, LeastLoadedCtaTakesTheNextItem) {
@@ -126,7 +126,7 @@ TEST(FlashInferHolistic, LeastLoadedCtaTakesTheNextItem) {
 
 TEST(FlashInferHolistic, LargeGroupsUseTheLargeTile) {
   const workloads::Workload w = testing::with_queries(decode("w", geometry(8, 2, 64), {5000, 900}), {40, 1});
-  const Plan plan = make_plan("flashinfer-holistic", w, kHopper);
+  const Plan plan = make_plan("flashinfer-holistic", w, kTwoCtasPerSm);
   EXPECT_EQ(plan.tile_q, 128);
   EXPECT_EQ(plan.tile_kv, 64);
   EXPECT_EQ(plan.outputs.size(), 2U * 2U + 2U);

@@ -8,6 +8,7 @@
 
 #include "schedules/rules/flashmla.h"
 #include "schedules/schedules.h"
+#include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
 
 namespace splitwave::schedules {
@@ -15,20 +16,19 @@ namespace {
 
 using testing::decode;
 
-constexpr Grid kHopper{132, 1, 0, 0};
-
-struct Example {
+struct EqualLengthsCase {
   std::size_t batch;
   std::int64_t blocks;
   std::int64_t parts, used_parts, most_blocks;
 };
 
 TEST(FlashMlaRule, EqualLengths) {
-  for (const Example& e :
-       {Example{1, 127, 132, 127, 1}, Example{1, 128, 132, 64, 2}, Example{1, 512, 132, 128, 4},
-        Example{16, 16, 132, 96, 3}, Example{16, 32, 132, 112, 5}, Example{16, 64, 132, 120, 9},
-        Example{16, 128, 132, 124, 17}, Example{16, 1024, 132, 132, 125}, Example{64, 64, 132, 128, 34},
-        Example{128, 32, 132, 128, 32}, Example{128, 32, 66, 64, 64}, Example{132, 77, 132, 132, 77}}) {
+  for (const EqualLengthsCase& e : {EqualLengthsCase{1, 127, 132, 127, 1}, EqualLengthsCase{1, 128, 132, 64, 2},
+                                    EqualLengthsCase{1, 512, 132, 128, 4}, EqualLengthsCase{16, 16, 132, 96, 3},
+                                    EqualLengthsCase{16, 32, 132, 112, 5}, EqualLengthsCase{16, 64, 132, 120, 9},
+                                    EqualLengthsCase{16, 128, 132, 124, 17}, EqualLengthsCase{16, 1024, 132, 132, 125},
+                                    EqualLengthsCase{64, 64, 132, 128, 34}, EqualLengthsCase{128, 32, 132, 128, 32},
+                                    EqualLengthsCase{128, 32, 66, 64, 64}, EqualLengthsCase{132, 77, 132, 132, 77}}) {
     const std::vector<std::int64_t> num_blocks(e.batch, e.blocks);
     std::map<std::int64_t, std::int64_t> blocks_of_part;
     std::int64_t total = 0;

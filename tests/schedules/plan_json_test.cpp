@@ -7,6 +7,7 @@
 
 #include "schedules/metrics.h"
 #include "schedules/schedules.h"
+#include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
 #include "workloads/error.h"
 
@@ -15,8 +16,6 @@ namespace {
 
 using testing::decode;
 using testing::geometry;
-
-constexpr Grid kHopper{132, 1, 0, 0};
 
 TEST(PlanJson, SummaryHasTheDocumentedKeys) {
   const workloads::Workload w = decode("w", geometry(32, 8, 128), {4096});

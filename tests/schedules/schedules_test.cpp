@@ -8,6 +8,7 @@
 
 #include "schedules/metrics.h"
 #include "schedules/validate.h"
+#include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
 #include "workloads/error.h"
 
@@ -16,8 +17,6 @@ namespace {
 
 using testing::decode;
 using testing::geometry;
-
-constexpr Grid kHopper{132, 1, 0, 0};
 
 std::string error_of(std::string_view name, const workloads::Workload& w, const Grid& grid) {
   try {

@@ -5,6 +5,7 @@
 #include "schedules/rules/fa3.h"
 #include "schedules/schedules.h"
 #include "schedules/validate.h"
+#include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
 
 namespace splitwave::schedules {
@@ -12,15 +13,6 @@ namespace {
 
 using testing::decode;
 using testing::geometry;
-
-constexpr Grid kHopper{132, 1, 0, 0};
-
-SplitChoice fa3_choice(std::int64_t tiles, std::int64_t blocks) {
-  Fa3SplitArguments a;
-  a.total_mblocks = tiles;
-  a.num_n_blocks = blocks;
-  return fa3_num_splits(a);
-}
 
 // Splits with 128-token blocks on 132 SMs that the reproduction repository of arXiv 2604.00028 lists.
 TEST(Fa3Rule, BaselineOfTheSequenceAwarePaper) {

@@ -13,6 +13,9 @@
 
 namespace splitwave::testing {
 
+inline constexpr float kInfinity = std::numeric_limits<float>::infinity();
+inline constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
 /// Value of an element: position is the query index for q and the KV position for k and v; head is the query head for
 /// q and the KV head for k and v.
 using Values = std::function<float(workloads::Tensor tensor, std::int32_t request, std::int32_t position,
@@ -50,7 +53,7 @@ inline void add_tables(const workloads::Workload& workload, workloads::Tensors& 
 inline void fill_with_nan(workloads::Dtype dtype, workloads::Bytes& tensor) {
   const std::int64_t elements = static_cast<std::int64_t>(tensor.size()) / workloads::bytes_per_element(dtype);
   for (std::int64_t i = 0; i < elements; ++i) {
-    workloads::store_element(dtype, tensor, i, std::numeric_limits<float>::quiet_NaN());
+    workloads::store_element(dtype, tensor, i, kNan);
   }
 }
 

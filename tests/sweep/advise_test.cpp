@@ -15,6 +15,7 @@
 #include "schedules/schedules.h"
 #include "simulator/machine.h"
 #include "tests/cli/process.h"
+#include "tests/sweep/target.h"
 #include "workloads/error.h"
 #include "workloads/load.h"
 
@@ -22,14 +23,8 @@ namespace splitwave::cli {
 namespace {
 
 using tests::content;
+using tests::target;
 using tests::TemporaryFolder;
-
-Target target() {
-  Target result;
-  result.machine = simulator::load_machine("h200");
-  result.name = result.machine.name;
-  return result;
-}
 
 AdviseQuestion question(const std::string& geometry) {
   AdviseQuestion result;
@@ -41,7 +36,7 @@ AdviseQuestion question(const std::string& geometry) {
 }
 
 const Advice& advice() {
-  static const Advice result = advise(question("llama-3-8b"), target(), 2, [](std::size_t) {});
+  static const Advice result = advise(question("llama-3-8b"), target("h200"), 2, [](std::size_t) {});
   return result;
 }
 
@@ -62,11 +57,11 @@ TEST(Advise, TimesAreThoseOfSimulate) {
   EXPECT_EQ(point.batch, 3);
   EXPECT_EQ(point.context, 16384);
   const workloads::Workload same = workloads::parse_spec("llama-3-8b:3q1s16k");
-  EXPECT_EQ(point.best.seconds, predict(point.best.schedule, same, target()).timeline.seconds);
-  EXPECT_EQ(point.split->seconds, predict(point.split->schedule, same, target()).timeline.seconds);
+  EXPECT_EQ(point.best.seconds, predict(point.best.schedule, same, target("h200")).timeline.seconds);
+  EXPECT_EQ(point.split->seconds, predict(point.split->schedule, same, target("h200")).timeline.seconds);
   for (int splits = 1; splits <= 128; ++splits) {
     const std::string name = "fixed-split:" + std::to_string(splits);
-    EXPECT_LE(point.split->seconds, predict(name, same, target()).timeline.seconds * (1 + 1e-12)) << name;
+    EXPECT_LE(point.split->seconds, predict(name, same, target("h200")).timeline.seconds * (1 + 1e-12)) << name;
   }
 }
 
@@ -84,7 +79,7 @@ TEST(Advise, RulesThatServeNoPointAreLeftOut) {
   small.batches = {1};
   small.contexts = {1024};
   small.rules = {"fa3", "fixed-split:99999"};  // more splits than a grid has
-  const Advice found = advise(small, target(), 1, [](std::size_t) {});
+  const Advice found = advise(small, target("h200"), 1, [](std::size_t) {});
   EXPECT_EQ(found.question.rules, (std::vector<std::string>{"fa3"}));
   EXPECT_EQ(found.points.front().rule_seconds.size(), 1U);
 }
@@ -93,8 +88,8 @@ TEST(Advise, ThreadsDoNotChangeTheAnswer) {
   AdviseQuestion small = question("llama-3-8b");
   small.batches = {1, 2};
   small.contexts = {512, 8192};
-  const Advice one = advise(small, target(), 1, [](std::size_t) {});
-  const Advice three = advise(small, target(), 3, [](std::size_t) {});
+  const Advice one = advise(small, target("h200"), 1, [](std::size_t) {});
+  const Advice three = advise(small, target("h200"), 3, [](std::size_t) {});
   EXPECT_EQ(advice_json(one, kOrigin), advice_json(three, kOrigin));
 }
 
@@ -111,7 +106,7 @@ TEST(Advise, CliffsAreStepsWhereTimeGrowsFasterThanWork) {
   dense.batches = {4, 5};  // 132 SMs: 128 tiles are one wave of one CTA each, 160 are not
   dense.contexts = {4096};
   dense.rules = {"fa2"};
-  Target one_cta = target();
+  Target one_cta = target("h200");
   one_cta.ctas_per_sm = 1;
   const Advice found = advise(dense, one_cta, 1, [](std::size_t) {});
   const auto cliff = std::find_if(found.cliffs.begin(), found.cliffs.end(),
@@ -191,7 +186,7 @@ TEST(Export, AOneByOneTableIsStillATable) {
   AdviseQuestion one = question("llama-3-8b");
   one.batches = {4};
   one.contexts = {1024};
-  const Advice small = advise(one, target(), 1, [](std::size_t) {});
+  const Advice small = advise(one, target("h200"), 1, [](std::size_t) {});
   const TemporaryFolder folder;
   folder.write("num_splits.py", advice_python(small, kOrigin) + "assert num_splits(1, 1) == num_splits(9, 9999)\n");
   const std::string command = "'" SPLITWAVE_PYTHON "' '" + folder.file("num_splits.py") + "'";

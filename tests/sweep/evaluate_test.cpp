@@ -15,20 +15,15 @@
 #include "cli/sweep_space.h"
 #include "reports/record.h"
 #include "simulator/machine.h"
+#include "tests/sweep/target.h"
 #include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
 namespace {
 
+using tests::target;
 using Strings = std::vector<std::string>;
-
-Target target(const std::string& name) {
-  Target result;
-  result.machine = simulator::load_machine(name);
-  result.name = result.machine.name;
-  return result;
-}
 
 SweepSpace space_of(const std::string& spec, const Strings& axes, const Strings& schedules) {
   return make_space({target("h200"), target("a100")}, {workloads::parse_spec(spec)}, axes, schedules);

@@ -15,18 +15,14 @@
 #include "cli/predict.h"
 #include "schedules/schedules.h"
 #include "simulator/machine.h"
+#include "tests/sweep/target.h"
 #include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
 namespace {
 
-Target target(const std::string& name, std::int32_t sms = 0) {
-  Target result;
-  result.machine = simulator::with_overrides(simulator::load_machine(name), {.sms = sms});
-  result.name = result.machine.name;
-  return result;
-}
+using tests::target;
 
 workloads::Workload workload(const std::string& spec) {
   return workloads::parse_spec(spec);
