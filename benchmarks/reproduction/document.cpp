@@ -37,6 +37,23 @@ std::string value_of(const std::string& claim_id, Predictions& predictions) {
   throw std::logic_error("reproduction: no claim " + claim_id);
 }
 
+std::string mean_of(const std::string& arguments, Predictions& predictions) {
+  const std::size_t space = arguments.find(' ');
+  const Figure& of = figure(arguments.substr(0, space));
+  for (const Comparison& comparison : of.comparisons) {
+    if (comparison.name == arguments.substr(space + 1)) {
+      return fmt::format("{:.2f}", mean_speed_up(comparison, predictions.of(of)));
+    }
+  }
+  throw std::logic_error("reproduction: no comparison " + arguments);
+}
+
+std::string count_of(Statistic statistic, const Figure& of, Predictions& predictions) {
+  Claim claim;
+  claim.statistic = statistic;
+  return fmt::format("{:.0f} of {}", predicted_value(of, claim, predictions.of(of)), predictions.of(of).size());
+}
+
 std::string summary(Predictions& predictions) {
   int held = 0;
   int all = 0;
@@ -58,6 +75,9 @@ std::string replacement(const std::string& command, Predictions& predictions) {
   const std::string verb = command.substr(0, space);
   const std::string name = space == std::string::npos ? "" : command.substr(space + 1);
   if (verb == "value") return value_of(name, predictions);
+  if (verb == "mean") return mean_of(name, predictions);
+  if (verb == "faster") return count_of(Statistic::faster, figure(name), predictions);
+  if (verb == "slower") return count_of(Statistic::slower, figure(name), predictions);
   using TableOf = std::string (*)(const Figure&, std::span<const Point>);
   static const std::map<std::string, TableOf> tables{
       {"points", point_table}, {"changed", changed_table}, {"claims", claim_table}, {"groups", group_table}};

@@ -60,12 +60,13 @@ Bounds read_bounds(const Fields& fields, std::string_view key) {
 }
 
 std::optional<Subset> read_subset(const Fields& parent, std::string_view key) {
-  static constexpr std::array<std::string_view, 4> keys{"batch", "kv_heads", "context", "ratio_percent"};
+  static constexpr std::array<std::string_view, 5> keys{"batch", "kv_heads", "context", "ratio_percent",
+                                                        "tiles_per_sm_percent"};
   const JsonValue* value = parent.find(key);
   if (value == nullptr) return std::nullopt;
   const Fields fields(*value, parent.where(), parent.path_of(key), keys);
   return Subset{read_bounds(fields, "batch"), read_bounds(fields, "kv_heads"), read_bounds(fields, "context"),
-                read_bounds(fields, "ratio_percent")};
+                read_bounds(fields, "ratio_percent"), read_bounds(fields, "tiles_per_sm_percent")};
 }
 
 Claim read_claim(const Fields& fields, const Figure& figure) {
@@ -111,7 +112,7 @@ Figure read_figure(const Fields& fields, const Fields& sets) {
   figure.workloads = fields.text("workloads");
   figure.gpus = fields.optional_int32("gpus", 1, 4096).value_or(1);
   figure.warm = fields.optional_boolean("warm").value_or(false);
-  figure.tile_kv = fields.optional_int32("tile_kv", 1, 1 << 20).value_or(0);
+  figure.rule_tile_kv = fields.optional_int32("rule_tile_kv", 1, 1 << 20).value_or(0);
   figure.cell_source = fields.optional_text("cell_source").value_or("published");
   figure.unit = static_cast<Unit>(fields.optional_choice("unit", units).value_or(0));
   read_set(sets, fields.text("set"), figure);
@@ -128,8 +129,8 @@ Figure read_figure(const Fields& fields, const Fields& sets) {
 Published parse_published(const std::string& text, const std::string& where) {
   static constexpr std::array<std::string_view, 5> keys{"note", "sets", "figures", "reduction_shares",
                                                         "split_sweep_microseconds"};
-  static constexpr std::array<std::string_view, 13> figure_keys{"id",     "title", "machine",    "suite", "workloads",
-                                                                "gpus",   "warm",  "tile_kv",    "unit",  "set",
+  static constexpr std::array<std::string_view, 13> figure_keys{"id",     "title", "machine",      "suite", "workloads",
+                                                                "gpus",   "warm",  "rule_tile_kv", "unit",  "set",
                                                                 "claims", "cells", "cell_source"};
   static constexpr std::array<std::string_view, 2> share_keys{"splits", "percent"};
   const JsonValue document = workloads::parse_document(text, where);

@@ -37,8 +37,9 @@ struct Bounds {
 struct Subset {
   Bounds batch;
   Bounds kv_heads;
-  Bounds context;        ///< longest context of the batch, tokens
-  Bounds ratio_percent;  ///< average over longest context
+  Bounds context;               ///< longest context of the batch, tokens
+  Bounds ratio_percent;         ///< average over longest context
+  Bounds tiles_per_sm_percent;  ///< batch x KV heads of one GPU over its SMs
 };
 
 /// Of the speed-ups of a subset. faster, slower: number of points above 1.03 and below 0.97.
@@ -75,10 +76,10 @@ struct Figure {
   std::string title;
   std::string machine;
   std::string suite;
-  std::string workloads;     ///< those of the suite with this name, sweeps included
-  std::int32_t gpus = 1;     ///< tensor parallel: the suite holds the heads of one GPU
-  bool warm = false;         ///< K and V are in L2 if they fit
-  std::int32_t tile_kv = 0;  ///< KV tokens of a tile; 0: the schedule's own rule
+  std::string workloads;          ///< those of the suite with this name, sweeps included
+  std::int32_t gpus = 1;          ///< tensor parallel: the suite holds the heads of one GPU
+  bool warm = false;              ///< K and V are in L2 if they fit
+  std::int32_t rule_tile_kv = 0;  ///< KV tokens of a tile that a "fa3-call" rule counts in; 0: those of the kernel
   Unit unit = Unit::microseconds;
   std::vector<Contender> contenders;
   std::vector<Comparison> comparisons;

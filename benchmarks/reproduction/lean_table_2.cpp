@@ -42,7 +42,7 @@ std::vector<ReductionRow> lean_table_2() {
       const std::string heads = std::to_string(row.heads);
       const workloads::Workload workload =
           workloads::parse_spec("h=" + heads + "/" + heads + ",d=64:1q1s" + std::to_string(context));
-      const Planned planned = plan_contender(lean, workload, machine, 0);
+      const Planned planned = plan_contender(lean, workload, machine);
       row.most_parts = planned.plan.num_splits;
       row.percent.push_back(reduction_percent(workload, planned, machine));
     }

@@ -146,26 +146,32 @@ std::string claim_table(const Figure& figure, std::span<const Point> points) {
 std::string group_table(const Figure& figure, std::span<const Point> points) {
   struct Group {
     const char* name;
-    double most;  ///< output tiles per SM
-    std::vector<double> sums;
-    std::int64_t count = 0;
+    double more_than;  ///< tiles per SM
+    double up_to;
   };
-  std::vector<Group> groups{{"up to 0.4", 0.4, {}, 0}, {"0.4 to 0.8", 0.8, {}, 0}, {"0.8 to 1", 1, {}, 0},
-                            {"1 to 2", 2, {}, 0},      {"2 to 4", 4, {}, 0},       {"more than 4", 1e9, {}, 0}};
-  const std::int32_t sms = simulator::load_machine(figure.machine).sms;
-  for (const Point& point : points) {
-    const double tiles = static_cast<double>(point.workload.requests.size()) * point.workload.geometry.kv_heads / sms;
-    Group& group = *std::find_if(groups.begin(), groups.end(), [&](const Group& g) { return tiles <= g.most; });
-    group.sums.resize(figure.comparisons.size());
-    for (std::size_t i = 0; i < group.sums.size(); ++i) group.sums[i] += speed_up(figure.comparisons[i], point);
-    ++group.count;
-  }
+  constexpr double any = 1e9;
+  constexpr Group groups[] = {{"up to 0.4", 0, 0.4},
+                              {"0.4 to 0.8", 0.4, 0.8},
+                              {"0.8 to 1", 0.8, 1},
+                              {"1 to 2", 1, 2},
+                              {"2 to 4", 2, 4},
+                              {"more than 4", 4, any},
+                              {"more than 0.8: v2.5.6 does not split", 0.8, any},
+                              {"more than 1.6: today's rule does not split", 1.6, any},
+                              {"all", 0, any}};
   Table table{{{"batch x heads / SMs", Align::left}, {"samples", Align::right}}, {}};
   for (const Comparison& comparison : figure.comparisons) table.columns.push_back({comparison.name, Align::right});
   for (const Group& group : groups) {
-    std::vector<std::string> row{group.name, fmt::format("{}", group.count)};
-    for (const double sum : group.sums) row.push_back(fmt::format("{:.2f}", sum / static_cast<double>(group.count)));
-    if (group.count > 0) table.rows.push_back(std::move(row));
+    std::vector<Point> members;
+    std::copy_if(points.begin(), points.end(), std::back_inserter(members), [&](const Point& point) {
+      return tiles_per_sm(point) > group.more_than && tiles_per_sm(point) <= group.up_to;
+    });
+    if (members.empty()) continue;
+    std::vector<std::string> row{group.name, fmt::format("{}", members.size())};
+    for (const Comparison& comparison : figure.comparisons) {
+      row.push_back(fmt::format("{:.2f}", mean_speed_up(comparison, members)));
+    }
+    table.rows.push_back(std::move(row));
   }
   return reports::to_markdown(table);
 }

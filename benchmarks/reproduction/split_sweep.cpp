@@ -20,7 +20,7 @@ std::vector<SplitSweepRow> split_sweep() {
     row.published_microseconds = microseconds;
     Contender call;
     call.schedule = "fa3-call:" + std::to_string(row.splits);
-    const Planned planned = plan_contender(call, workload, machine, table.tile_kv);
+    const Planned planned = plan_contender(call, workload, machine);
     for (const schedules::Item& item : planned.plan.items) {
       const auto blocks = static_cast<std::int32_t>(schedules::tiles(planned.plan, item));
       row.parts += blocks > 0 ? 1 : 0;
