@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/reproduction/lean_table_2.h"
 
-#include <string>
+#include <fmt/format.h>
 
 #include "benchmarks/reproduction/predict.h"
 #include "workloads/load.h"
@@ -39,9 +39,8 @@ std::vector<ReductionRow> lean_table_2() {
     for (const std::int32_t context : reduction_contexts()) {
       const std::int32_t ctas = 2 * machine.sms;
       row.heads = ctas / share.splits;
-      const std::string heads = std::to_string(row.heads);
       const workloads::Workload workload =
-          workloads::parse_spec("h=" + heads + "/" + heads + ",d=64:1q1s" + std::to_string(context));
+          workloads::parse_spec(fmt::format("h={0}/{0},d=64:1q1s{1}", row.heads, context));
       const Planned planned = plan_contender(lean, workload, machine);
       row.most_parts = planned.plan.num_splits;
       row.percent.push_back(reduction_percent(workload, planned, machine));

@@ -98,6 +98,7 @@ void add_comparison(const Figure& figure, const Comparison& comparison, std::vec
 
 Table make_table(const std::vector<LabelledColumn>& columns, std::span<const Point> points) {
   Table table;
+  table.columns.reserve(columns.size());
   for (const LabelledColumn& column : columns) table.columns.push_back({column.title, Align::right});
   for (const Point& point : points) {
     std::vector<std::string> row;

@@ -70,8 +70,8 @@ Planned plan_contender(const Contender& contender, const Workload& workload, con
   Planned planned;
   planned.kernel = contender.kernel.empty() ? simulator::native_kernel(library, workload, machine)
                                             : simulator::load_kernel(contender.kernel, workload, machine);
-  planned.grid = simulator::grid_of(machine, planned.kernel);
-  planned.plan = make_plan(contender.schedule, workload, planned.grid, rule_tile_kv);
+  const schedules::Grid grid = simulator::grid_of(machine, planned.kernel);
+  planned.plan = make_plan(contender.schedule, workload, grid, rule_tile_kv);
   if (contender.kernel.empty() && !fa3_call) {
     planned.kernel = simulator::native_kernel(planned.plan, workload, machine);
   }

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "benchmarks/reproduction/figures.h"
-#include "schedules/grid.h"
 #include "schedules/plan.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
@@ -16,9 +15,8 @@
 
 namespace splitwave::reproduction {
 
-/// A contender's plan on a machine, with the grid and kernel that it was made for.
+/// A contender's plan on a machine, and the kernel that runs it.
 struct Planned {
-  schedules::Grid grid;
   schedules::Plan plan;
   simulator::Kernel kernel;
 };
