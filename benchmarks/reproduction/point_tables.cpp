@@ -102,6 +102,7 @@ Table make_table(const std::vector<LabelledColumn>& columns, std::span<const Poi
   for (const LabelledColumn& column : columns) table.columns.push_back({column.title, Align::right});
   for (const Point& point : points) {
     std::vector<std::string> row;
+    row.reserve(columns.size());
     for (const LabelledColumn& column : columns) row.push_back(column.cell(point));
     table.rows.push_back(std::move(row));
   }
