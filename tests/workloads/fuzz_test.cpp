@@ -77,8 +77,10 @@ std::string any_document() {
   const std::span<const EmbeddedFile> suites = suite_files();
   const std::string text(suites[static_cast<std::size_t>(in(0, static_cast<std::int64_t>(suites.size()) - 1))].text);
   // One entry of a suite is enough, and quick.
+  const std::string opening = "    {\n";
+  const auto first = static_cast<std::int64_t>(text.find(opening));
   const std::size_t begin =
-      text.find("    {\n", static_cast<std::size_t>(in(0, static_cast<std::int64_t>(text.size()) / 2)));
+      text.rfind(opening, static_cast<std::size_t>(in(first, static_cast<std::int64_t>(text.size()) - 1)));
   const std::size_t end = text.find("    }", begin);
   return R"({"format": 1, "suite": "s", "workloads": [)" + text.substr(begin, end - begin) + "}]}";
 }

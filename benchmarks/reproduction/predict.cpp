@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/reproduction/predict.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+#include "schedules/fa3_call.h"
+#include "schedules/schedules.h"
+#include "simulator/simulate.h"
+#include "workloads/load.h"
+
+namespace splitwave::reproduction {
+namespace {
+
+using workloads::Workload;
+
+constexpr std::string_view kFa3Call = "fa3-call:";
+
+schedules::Plan make_plan(const std::string& schedule, const Workload& workload, const schedules::Grid& grid,
+                          std::int32_t rule_tile_kv) {
+  if (!schedule.starts_with(kFa3Call)) return schedules::make_plan(schedule, workload, grid);
+  const std::string rule = schedule.substr(kFa3Call.size());
+  schedules::Grid rule_grid = grid;
+  rule_grid.tile_kv = rule_tile_kv;
+  const schedules::Fa3SplitArguments seen = schedules::fa3_call(workload, rule_grid, false).split;
+  const std::int32_t num_splits = rule == "fa3"         ? schedules::fa3_num_splits(seen).num_splits
+                                  : rule == "seq-aware" ? schedules::seq_aware_num_splits(seen).num_splits
+                                                        : std::stoi(rule);
+  return schedules::fa3_queue(workload, grid, schedules::fa3_call(workload, grid, false), num_splits);
+}
+
+bool is_in(const Subset& subset, const Figure& figure, const Point& point) {
+  const Workload& workload = point.workload;
+  return subset.batch.contains(static_cast<std::int64_t>(workload.requests.size())) &&
+         subset.kv_heads.contains(std::int64_t{workload.geometry.kv_heads} * figure.gpus) &&
+         subset.context.contains(longest_context(workload)) && subset.ratio_percent.contains(ratio_percent(workload)) &&
+         subset.tiles_per_sm_percent.contains(std::llround(100 * tiles_per_sm(point)));
+}
+
+double statistic_of(Statistic statistic, const std::vector<double>& values) {
+  constexpr double clear = 0.03;  // the sequence-aware paper's threshold of a win and of a regression
+  switch (statistic) {
+    case Statistic::mean: {
+      double sum = 0;
+      for (const double value : values) sum += value;
+      return sum / static_cast<double>(values.size());
+    }
+    case Statistic::least:
+      return *std::min_element(values.begin(), values.end());
+    case Statistic::most:
+      return *std::max_element(values.begin(), values.end());
+    case Statistic::faster:
+      return static_cast<double>(
+          std::count_if(values.begin(), values.end(), [](double value) { return value > 1 + clear; }));
+    case Statistic::slower:
+      return static_cast<double>(
+          std::count_if(values.begin(), values.end(), [](double value) { return value < 1 - clear; }));
+  }
+  throw std::logic_error("reproduction: no such statistic");
+}
+
+}  // namespace
+
+Planned plan_contender(const Contender& contender, const Workload& workload, const simulator::Machine& machine,
+                       std::int32_t rule_tile_kv) {
+  const bool fa3_call = contender.schedule.starts_with(kFa3Call);
+  const std::string library = fa3_call ? "fa3" : contender.schedule;
+  Planned planned;
+  planned.kernel = contender.kernel.empty() ? simulator::native_kernel(library, workload, machine)
+                                            : simulator::load_kernel(contender.kernel, workload, machine);
+  const schedules::Grid grid = simulator::grid_of(machine, planned.kernel);
+  planned.plan = make_plan(contender.schedule, workload, grid, rule_tile_kv);
+  if (contender.kernel.empty() && !fa3_call) {
+    planned.kernel = simulator::native_kernel(planned.plan, workload, machine);
+  }
+  // FlashAttention-3's tile depends on the cache layout, which its profiles do not know.
+  const std::string_view base = std::string_view(library).substr(0, library.find(':'));
+  if (base == "fa3" || base == "seq-aware") planned.kernel.tile_tokens = planned.plan.tile_kv;
+  return planned;
+}
+
+double predicted_seconds(const Workload& workload, const Planned& planned, const simulator::Machine& machine,
+                         bool warm) {
+  simulator::SimulateOptions options;
+  options.l2 = warm ? simulator::L2State::warm : simulator::L2State::cold;
+  return simulator::simulate(workload, planned.plan, machine, planned.kernel, options).seconds;
+}
+
+std::vector<Point> predict(const Figure& figure) {
+  const simulator::Machine machine = simulator::load_machine(figure.machine);
+  std::vector<Point> points;
+  for (Workload& workload : workloads::load(figure.suite)) {
+    if (workload.name != figure.workloads && !workload.name.starts_with(figure.workloads + "/")) continue;
+    Point point;
+    for (const Contender& contender : figure.contenders) {
+      Workload seen = workload;
+      // A window that hides nothing keeps FlashAttention-2 from packing a group (docs/schedules.md, fa2).
+      if (contender.unpacked) seen.geometry.window = longest_context(workload);
+      const Planned planned = plan_contender(contender, seen, machine, figure.rule_tile_kv);
+      point.outcomes.push_back({predicted_seconds(seen, planned, machine, figure.warm), planned.plan.num_splits});
+    }
+    point.workload = std::move(workload);
+    point.sms = machine.sms;
+    points.push_back(std::move(point));
+  }
+  if (points.empty()) throw std::logic_error("reproduction: suite " + figure.suite + " has no " + figure.workloads);
+  return points;
+}
+
+std::int32_t longest_context(const Workload& workload) {
+  std::int32_t longest = 0;
+  for (const workloads::Request& request : workload.requests) longest = std::max(longest, request.context_len);
+  return longest;
+}
+
+std::int64_t ratio_percent(const Workload& workload) {
+  double sum = 0;
+  for (const workloads::Request& request : workload.requests) sum += request.context_len;
+  return std::llround(100 * sum / static_cast<double>(workload.requests.size()) / longest_context(workload));
+}
+
+double tiles_per_sm(const Point& point) {
+  return static_cast<double>(point.workload.requests.size()) * point.workload.geometry.kv_heads / point.sms;
+}
+
+double speed_up(const Comparison& comparison, const Point& point) {
+  return point.outcomes[comparison.over].seconds / point.outcomes[comparison.of].seconds;
+}
+
+double mean_speed_up(const Comparison& comparison, std::span<const Point> points) {
+  double sum = 0;
+  for (const Point& point : points) sum += speed_up(comparison, point);
+  return sum / static_cast<double>(points.size());
+}
+
+double predicted_value(const Figure& figure, const Claim& claim, std::span<const Point> points) {
+  const Comparison& comparison = figure.comparisons[claim.comparison];
+  const auto over = [&](const Subset& subset) {
+    std::vector<double> values;
+    for (const Point& point : points) {
+      if (is_in(subset, figure, point)) values.push_back(speed_up(comparison, point));
+    }
+    if (values.empty()) throw std::logic_error("reproduction: no point for the claim " + claim.id);
+    return statistic_of(claim.statistic, values);
+  };
+  return claim.relative_to ? over(claim.where) / over(*claim.relative_to) : over(claim.where);
+}
+
+bool holds(const Claim& claim, double predicted) {
+  constexpr double tolerance = 0.1;
+  if (claim.relation == Relation::at_least) return predicted >= claim.value;
+  if (claim.statistic == Statistic::faster || claim.statistic == Statistic::slower) return predicted == claim.value;
+  return std::abs(predicted / claim.value - 1) <= tolerance;
+}
+
+}  // namespace splitwave::reproduction

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the simulator predicts for the figures, and how it compares with the papers' numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "benchmarks/reproduction/figures.h"
+#include "schedules/plan.h"
+#include "simulator/kernel.h"
+#include "simulator/machine.h"
+#include "workloads/workload.h"
+
+namespace splitwave::reproduction {
+
+/// A contender's plan on a machine, and the kernel that runs it.
+struct Planned {
+  schedules::Plan plan;
+  simulator::Kernel kernel;
+};
+
+/// Plans the workload. Besides the schedules' names, "fa3-call:RULE" is a call of FlashAttention-3's kv-cache path with
+/// an explicit num_splits: a number, or what "fa3" or "seq-aware" answer if they count the whole batch's tiles and KV
+/// blocks of rule_tile_kv tokens (0: those of the kernel), as the sequence-aware paper's experiment does.
+Planned plan_contender(const Contender& contender, const workloads::Workload& workload,
+                       const simulator::Machine& machine, std::int32_t rule_tile_kv = 0);
+
+/// Predicted seconds; warm: K and V are in L2 if they fit.
+double predicted_seconds(const workloads::Workload& workload, const Planned& planned, const simulator::Machine& machine,
+                         bool warm);
+
+struct Outcome {
+  double seconds = 0;
+  std::int32_t num_splits = 1;
+};
+
+/// One point of a figure: a workload, and an outcome per contender.
+struct Point {
+  workloads::Workload workload;
+  std::int32_t sms = 0;
+  std::vector<Outcome> outcomes;
+};
+
+/// Every point of the figure, in the order of its suite.
+std::vector<Point> predict(const Figure& figure);
+
+/// Longest context of the batch, tokens.
+std::int32_t longest_context(const workloads::Workload& workload);
+
+/// Average over longest context of the batch, rounded to percent.
+std::int64_t ratio_percent(const workloads::Workload& workload);
+
+/// Batch x KV heads over SMs: output tiles of single-token queries per SM.
+double tiles_per_sm(const Point& point);
+
+double speed_up(const Comparison& comparison, const Point& point);
+
+/// Arithmetic mean over the points, of which there is at least one.
+double mean_speed_up(const Comparison& comparison, std::span<const Point> points);
+
+/// The claim's statistic over the predicted points. Throws std::logic_error if no point is in its subset.
+double predicted_value(const Figure& figure, const Claim& claim, std::span<const Point> points);
+
+/// Whether a predicted value bears the claim out (Relation).
+bool holds(const Claim& claim, double predicted);
+
+}  // namespace splitwave::reproduction
