@@ -88,11 +88,7 @@ std::string command_of(const AdviseCommand& options) {
       fmt::format("splitwave advise --model {} --gpu {} --batch {} --context {}", quoted(options.model),
                   quoted(options.machine.gpus.front()), quoted(options.batches), quoted(options.contexts));
   if (options.query_len != 1) command += fmt::format(" --query-len {}", options.query_len);
-  if (options.machine.sms != 0) command += fmt::format(" --sms {}", options.machine.sms);
-  if (options.machine.bandwidth_gb_per_s != 0) {
-    command += fmt::format(" --bandwidth {}", options.machine.bandwidth_gb_per_s);
-  }
-  if (options.machine.ctas_per_sm != 0) command += fmt::format(" --ctas-per-sm {}", options.machine.ctas_per_sm);
+  command += override_words(options.machine);
   if (!options.rules.empty()) command += fmt::format(" --schedule {}", fmt::join(options.rules, ","));
   command += fmt::format(" --format {}", options.format);
   return workloads::printable(command, 1000);  // it goes into comments: no control characters

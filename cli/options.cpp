@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/auto_schedule.h"
+#include "cli/sweep_axis.h"
 #include "schedules/schedules.h"
 #include "workloads/error.h"
 #include "workloads/load.h"
@@ -19,6 +20,8 @@ namespace {
 constexpr std::int64_t kMostSms = 65536;
 constexpr std::int64_t kMostCtasPerSm = 64;
 constexpr double kMostBandwidth = 1e6;
+constexpr double kMostClock = 1e5;
+constexpr double kMostL2 = 1e12;
 constexpr std::int64_t kMostThreads = 1024;
 constexpr std::int64_t kMostSamples = 100000;
 
@@ -59,6 +62,22 @@ CLI::Validator positive_up_to(double most) {
       "");
 }
 
+CLI::Validator bytes_up_to(double most) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        try {
+          const Axis axis = parse_axis({"", AxisType::integer, 1, most, true, ""}, text);
+          if (axis.values.size() == 1) {
+            text = axis.values.front().text;
+            return "";
+          }
+        } catch (const workloads::InputError&) {  // told below, in the form of the other options
+        }
+        return refusal(text, fmt::format("bytes from 1 to {}, with k, M or G for powers of 1024", most));
+      },
+      "");
+}
+
 void add_workload_options(CLI::App& app, WorkloadOptions& options) {
   CLI::Option* workload = app.add_option("-w,--workload", options.workload,
                                          "JSON, JSON Lines or suite file; name of a shipped suite; or one line such as "
@@ -90,6 +109,12 @@ void add_machine_options(CLI::App& app, MachineOptions& options) {
   app.add_option("--bandwidth", options.bandwidth_gb_per_s, "DRAM bandwidth in GB/s, instead of the machine's own")
       ->type_name("GB/s")
       ->check(positive_up_to(kMostBandwidth));
+  app.add_option("--l2", options.l2_bytes, "L2 capacity in bytes (60M: 60 MiB), instead of the machine's own")
+      ->type_name("BYTES")
+      ->transform(bytes_up_to(kMostL2));
+  app.add_option("--clock", options.clock_mhz, "SM clock in MHz, instead of the machine's own")
+      ->type_name("MHz")
+      ->check(positive_up_to(kMostClock));
   app.add_option("--ctas-per-sm", options.ctas_per_sm, "resident CTAs per SM, instead of the kernel's occupancy")
       ->type_name("N")
       ->check(integer_between(1, kMostCtasPerSm));

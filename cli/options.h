@@ -21,13 +21,15 @@ struct MachineOptions {
   std::vector<std::string> gpus;
   std::int32_t sms = 0;           ///< 0: the machine's own
   double bandwidth_gb_per_s = 0;  ///< 10^9 bytes per second; 0: the machine's own
+  std::int64_t l2_bytes = 0;      ///< 0: the machine's own
+  double clock_mhz = 0;           ///< 0: the machine's own
   std::int32_t ctas_per_sm = 0;   ///< 0: from the kernel's occupancy
 };
 
 /// -w/--workload and --seed. The workload is required unless `options` holds one.
 void add_workload_options(CLI::App& app, WorkloadOptions& options);
 
-/// --gpu, --sms, --bandwidth, --ctas-per-sm; the GPUs in `options` are the default.
+/// --gpu and what if: --sms, --bandwidth, --l2, --clock, --ctas-per-sm; the GPUs in `options` are the default.
 void add_machine_options(CLI::App& app, MachineOptions& options);
 
 /// --schedule; an empty list stands for the default schedules.
@@ -65,5 +67,8 @@ CLI::Validator integer_between(std::int64_t least, std::int64_t most);
 
 /// The same for numbers above 0.
 CLI::Validator positive_up_to(double most);
+
+/// The same for a count of bytes; "60M" becomes 62914560.
+CLI::Validator bytes_up_to(double most);
 
 }  // namespace splitwave::cli

@@ -10,23 +10,28 @@
 namespace splitwave::cli {
 namespace {
 
-/// The machine's name, and in brackets what the user changed.
-std::string overridden_name(const std::string& name, const MachineOptions& options) {
-  std::vector<std::string> changes;
-  if (options.sms != 0) {
-    changes.push_back(fmt::format("sms={}", options.sms));
-  }
-  if (options.bandwidth_gb_per_s != 0) {
-    changes.push_back(fmt::format("bandwidth={}", options.bandwidth_gb_per_s));
-  }
-  if (options.ctas_per_sm != 0) {
-    changes.push_back(fmt::format("ctas_per_sm={}", options.ctas_per_sm));
-  }
-  return changes.empty() ? name : fmt::format("{} ({})", name, fmt::join(changes, ", "));
+/// What the user changed, as name and value.
+std::vector<std::pair<std::string, std::string>> changes(const MachineOptions& options) {
+  std::vector<std::pair<std::string, std::string>> result;
+  const auto add = [&](const char* name, auto value) {
+    if (value != 0) result.emplace_back(name, fmt::format("{}", value));
+  };
+  add("sms", options.sms);
+  add("bandwidth", options.bandwidth_gb_per_s);
+  add("l2", options.l2_bytes);
+  add("clock", options.clock_mhz);
+  add("ctas-per-sm", options.ctas_per_sm);
+  return result;
 }
 
-bool overrides_anything(const MachineOptions& options) {
-  return options.sms != 0 || options.bandwidth_gb_per_s != 0 || options.ctas_per_sm != 0;
+/// The machine's name, and in brackets what the user changed: "h200 (sms=66, ctas_per_sm=1)".
+std::string overridden_name(const std::string& name, const MachineOptions& options) {
+  std::vector<std::string> words;
+  for (const auto& [option, value] : changes(options)) {
+    std::string& word = words.emplace_back(option + "=" + value);
+    std::replace(word.begin(), word.end(), '-', '_');
+  }
+  return words.empty() ? name : fmt::format("{} ({})", name, fmt::join(words, ", "));
 }
 
 simulator::CpuFigures figures(const cpu_reference::CpuConstants& constants,
@@ -43,20 +48,27 @@ simulator::CpuFigures figures(const cpu_reference::CpuConstants& constants,
 
 }  // namespace
 
+std::string override_words(const MachineOptions& options) {
+  std::string words;
+  for (const auto& [option, value] : changes(options)) words += fmt::format(" --{} {}", option, value);
+  return words;
+}
+
 std::vector<Target> targets(const MachineOptions& options, std::int32_t threads) {
   std::vector<Target> result;
   for (const std::string& gpu : options.gpus) {
     if (gpu == kThisCpu) {
-      if (overrides_anything(options)) {
+      if (const auto changed = changes(options); !changed.empty()) {
         throw workloads::InputError(
-            "--gpu cpu: --sms, --bandwidth and --ctas-per-sm do not apply to it; allowed: --threads");
+            fmt::format("--gpu cpu: --{} does not apply to it; allowed: --threads", changed.front().first));
       }
       result.push_back(this_cpu(threads));
       continue;
     }
     Target target;
     target.machine = simulator::with_overrides(
-        simulator::load_machine(gpu), simulator::MachineOverrides{options.sms, options.bandwidth_gb_per_s * 1e9});
+        simulator::load_machine(gpu),
+        {options.sms, options.bandwidth_gb_per_s * 1e9, options.l2_bytes, options.clock_mhz * 1e6});
     target.name = overridden_name(target.machine.name, options);
     target.ctas_per_sm = options.ctas_per_sm;
     result.push_back(std::move(target));

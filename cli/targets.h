@@ -27,6 +27,9 @@ struct Target {
   std::optional<cpu_reference::CpuConstants> cpu;  ///< this computer's CPU: what was measured on it
 };
 
+/// The overrides as words of a command line: " --sms 66 --clock 1500", or nothing.
+std::string override_words(const MachineOptions& options);
+
 /// The machines of the options in order; "cpu" is this_cpu(). Throws InputError for a machine that does not exist.
 std::vector<Target> targets(const MachineOptions& options, std::int32_t threads);
 

@@ -6,7 +6,7 @@ _splitwave_names() {  # first column of a listing verb
 }
 
 _splitwave_options() {
-  local workload='--workload --seed' machine='--gpu --sms --bandwidth --ctas-per-sm'
+  local workload='--workload --seed' machine='--gpu --sms --bandwidth --l2 --clock --ctas-per-sm'
   case $1 in
     '') echo '--version' ;;
     compare) echo "$workload $machine --schedule --executor --threads --samples --out --json" ;;
@@ -15,9 +15,6 @@ _splitwave_options() {
     run) echo "$workload --schedule --executor --threads --samples --out --json" ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
-    explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
-    advise) echo "--model $machine --batch --context --query-len --schedule --format --file --threads --json" ;;
-    sweep) echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
     advise) echo "--model $machine --batch --context --query-len --schedule --format --file --threads --json" ;;
     'workload show') echo "$workload --json" ;;
@@ -42,9 +39,8 @@ _splitwave() {
     --schedule) words=$(_splitwave_names schedules) ;;
     --executor) words='cpu cuda' ;;
     --format) words='table csv json cpp python' ;;
-    --format) words='table csv json cpp python' ;;
     -w | --workload | --out | --output | --merge | --file | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    --seed | --sms | --bandwidth | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len) return ;;
+    --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len) return ;;
   esac
   if [[ -n $words ]]; then
     if [[ $current == *,* ]]; then  # lists: complete what follows the last comma

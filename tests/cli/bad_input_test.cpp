@@ -59,6 +59,12 @@ TEST(BadInput, Numbers) {
   for (const char* value : {"-5", "0", "nan", "inf", "1e999", "fast", "1000001"}) {
     expect_refused({{"simulate", "-w", kSmall, "--bandwidth", value}, {"--bandwidth", value, "above 0"}});
   }
+  for (const char* value : {"-5", "0", "nan", "fast", "100001"}) {
+    expect_refused({{"simulate", "-w", kSmall, "--clock", value}, {"--clock", value, "above 0"}});
+  }
+  for (const char* value : {"-5", "0", "nan", "60Q", "1.5", "1k,2k", "1:3", "2000G"}) {
+    expect_refused({{"simulate", "-w", kSmall, "--l2", value}, {"--l2", value, "bytes from 1"}});
+  }
   for (const char* value : {"0", "-1", "65"}) {
     expect_refused({{"simulate", "-w", kSmall, "--ctas-per-sm", value}, {"--ctas-per-sm", value, "1 to 64"}});
   }

@@ -72,6 +72,20 @@ TEST(Simulate, OverridesAreNamedInTheRecord) {
   EXPECT_EQ(reports::parse_records(outcome.out, "stdout").at(0).machine, "h200 (sms=66, bandwidth=2000.5)");
 }
 
+TEST(Simulate, L2AndClockCanBeOverridden) {
+  const auto record = [](const std::vector<std::string>& overrides) {
+    // 64 query heads, one KV head: arithmetic is the limit, and query tiles share K and V.
+    std::vector<std::string> arguments = {"simulate", "-w", "h=64/1,d=128:4q256s8k", "--schedule", "fa2", "--json"};
+    arguments.insert(arguments.end(), overrides.begin(), overrides.end());
+    return reports::parse_records(splitwave(arguments).out, "stdout").at(0);
+  };
+  const reports::Record own = record({});
+  const reports::Record half = record({"--l2", "30M", "--clock", "990"});
+  EXPECT_EQ(half.machine, "h200 (l2=31457280, clock=990)");
+  EXPECT_GT(*half.seconds, 1.9 * *own.seconds);
+  EXPECT_EQ(*record({"--l2", "62914560", "--clock", "1980"}).seconds, *own.seconds);
+}
+
 TEST(Simulate, OutWritesTheRecordsThatJsonPrints) {
   const TemporaryFolder folder;
   const Outcome outcome =
