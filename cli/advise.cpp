@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <limits>
 #include <mutex>
 #include <thread>
 
+#include "cli/predict.h"
 #include "schedules/rules/fa2.h"
 #include "workloads/error.h"
 
@@ -26,17 +28,46 @@ workloads::Workload uniform(const AdviseQuestion& question, std::int32_t batch, 
   return workload;
 }
 
+/// The prediction, or nothing if it is shown to take longer than `limit` or the schedule cannot serve the workload.
+std::optional<Choice> choice_within(double limit, const std::string& schedule, const workloads::Workload& workload,
+                                    const Target& target) {
+  try {
+    const std::optional<Prediction> made = predict_within(limit, schedule, workload, target);
+    if (!made) return std::nullopt;
+    return Choice{schedule, made->plan.num_splits, made->timeline.seconds};
+  } catch (const workloads::InputError&) {
+    return std::nullopt;
+  }
+}
+
+/// The fastest of the counts, the least of those that are equally fast. The count next to FlashAttention-2's answer
+/// goes first, and what a bound shows to be slower than the best so far is left out.
+std::optional<Choice> best_split(const workloads::Workload& workload, const Target& target,
+                                 std::vector<std::int32_t> counts) {
+  constexpr double no_limit = std::numeric_limits<double>::infinity();
+  if (const auto ruled = choice_within(no_limit, "fixed-split:fa2", workload, target)) {
+    const auto above = std::upper_bound(counts.begin(), counts.end(), ruled->num_splits);
+    if (above != counts.begin()) std::rotate(counts.begin(), above - 1, above);
+  }
+  std::optional<Choice> best;
+  for (const std::int32_t count : counts) {
+    const double limit = best ? best->seconds : no_limit;
+    const auto choice = choice_within(limit, fmt::format("fixed-split:{}", count), workload, target);
+    if (!choice) continue;
+    const bool earlier = best && choice->seconds == best->seconds && choice->num_splits < best->num_splits;
+    if (!best || choice->seconds < best->seconds || earlier) best = choice;
+  }
+  return best;
+}
+
 AdvicePoint answer(const AdviseQuestion& question, const Target& target, std::int32_t batch, std::int32_t context) {
   const workloads::Workload workload = uniform(question, batch, context);
   AdvicePoint point;
   point.batch = batch;
   point.context = context;
-  std::vector<std::string> splits;
-  for (const std::int32_t count : distinct_splits(question.geometry, context)) {
-    splits.push_back(fmt::format("fixed-split:{}", count));
-  }
-  std::vector<Choice> all = try_schedules(workload, target, splits);
-  if (!all.empty()) point.split = all.front();
+  point.split = best_split(workload, target, distinct_splits(question.geometry, context));
+  std::vector<Choice> all;
+  if (point.split) all.push_back(*point.split);
   const std::vector<Choice> ruled = try_schedules(workload, target, question.rules);
   for (const std::string& rule : question.rules) {
     const auto found =

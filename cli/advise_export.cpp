@@ -153,14 +153,21 @@ std::string error_band_from(std::string_view text, const std::string& where, con
   try {
     for (const auto& entry : json.at("judged")) {
       if (entry.at("machine").get<std::string>() != machine) continue;
-      return fmt::format("median {:.1f} %, p90 {:.1f} % over {} measured points ({})",
-                         entry.at("median_error").get<double>() * 100, entry.at("p90_error").get<double>() * 100,
-                         entry.at("points").get<std::int64_t>(), entry.at("source").get<std::string>());
+      const auto percent = [](const nlohmann::json& one, const char* key) { return one.at(key).get<double>() * 100; };
+      std::vector<std::string> by_schedule;
+      for (const auto& one : entry.at("schedules")) {
+        by_schedule.push_back(fmt::format("{} {:.1f} % and {:.1f} %", one.at("schedule").get<std::string>(),
+                                          percent(one, "median_error"), percent(one, "p90_error")));
+      }
+      return fmt::format("median {:.1f} %, p90 {:.1f} % over {} measured points: {} ({})",
+                         percent(entry, "median_error"), percent(entry, "p90_error"),
+                         entry.at("points").get<std::int64_t>(), fmt::join(by_schedule, ", "),
+                         entry.at("source").get<std::string>());
     }
   } catch (const nlohmann::json::exception&) {
     throw workloads::InputError(
         fmt::format("{}: not in the format of cli/advise_accuracy.json; allowed: judged, a list "
-                    "of machine, points, median_error, p90_error and source",
+                    "of machine, points, median_error, p90_error, source, and the same by schedule",
                     where));
   }
   return "not yet judged against measurements on this machine";

@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
+#include <limits>
 #include <optional>
+#include <utility>
 
 #include "reports/table.h"
 #include "schedules/schedules.h"
@@ -38,7 +40,13 @@ Prediction predict_auto(const workloads::Workload& workload, const Target& targe
       continue;
     }
     try {
-      Candidate candidate{name, predict(name, workload, target)};
+      // What takes longer than the second best changes nothing.
+      const double limit = next ? next->seconds() : std::numeric_limits<double>::infinity();
+      std::optional<Prediction> prediction = predict_within(limit, name, workload, target);
+      if (!prediction) {
+        continue;
+      }
+      Candidate candidate{name, std::move(*prediction)};
       if (!best || candidate.seconds() < best->seconds()) {
         next = std::exchange(best, std::move(candidate));
       } else if (!next || candidate.seconds() < next->seconds()) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/predict.h"
 
+#include <cmath>
+#include <limits>
+
 #include "cli/auto_schedule.h"
 #include "cli/build_info.h"
 #include "schedules/schedules.h"
+#include "simulator/bound.h"
 #include "simulator/simulate.h"
 #include "workloads/error.h"
 
@@ -13,6 +17,11 @@ Prediction predict(std::string_view schedule, const workloads::Workload& workloa
   if (schedule == kAuto) {
     return predict_auto(workload, target);
   }
+  return *predict_within(std::numeric_limits<double>::infinity(), schedule, workload, target);
+}
+
+std::optional<Prediction> predict_within(double limit, std::string_view schedule, const workloads::Workload& workload,
+                                         const Target& target) {
   schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for
   Prediction result;
   result.grid = simulator::grid_of(target.machine, simulator::native_kernel(schedule, workload, target.machine),
@@ -22,6 +31,9 @@ Prediction predict(std::string_view schedule, const workloads::Workload& workloa
   const simulator::Kernel kernel = simulator::native_kernel(result.plan, workload, machine);
   simulator::SimulateOptions options;
   options.ctas_per_sm = target.ctas_per_sm;
+  if (std::isfinite(limit) && simulator::least_seconds(workload, result.plan, machine, kernel, options) > limit) {
+    return std::nullopt;
+  }
   result.timeline = simulator::simulate(workload, result.plan, machine, kernel, options);
   return result;
 }

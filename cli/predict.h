@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,11 @@ struct Prediction {
 /// Plans the workload for the target's grid and simulates the plan. `schedule` may be "auto". Throws InputError if the
 /// schedule does not exist or cannot serve the workload.
 Prediction predict(std::string_view schedule, const workloads::Workload& workload, const Target& target);
+
+/// The same for one schedule that is not "auto", or nothing if a bound shows that it takes longer than `limit` seconds:
+/// then it is not simulated.
+std::optional<Prediction> predict_within(double limit, std::string_view schedule, const workloads::Workload& workload,
+                                         const Target& target);
 
 /// The parts of a record that the plan alone determines; `machine` is a Target's name.
 reports::Record plan_record(const workloads::Workload& workload, const schedules::Plan& plan,

@@ -39,26 +39,29 @@ void number_by_equality(std::int32_t count, const Hash& hash, const Equal& equal
 
 }  // namespace
 
-void number_alike(const schedules::Plan& plan, const Work& work, std::vector<std::int32_t>& kind_of_list) {
-  const auto cost = [&](const schedules::Item& item) -> std::uint64_t {
-    return work.cost_of_output.empty() ? 0U : work.cost_of_output[static_cast<std::size_t>(item.output)];
-  };
+bool alike(const schedules::Plan& plan, const Work& work, std::int32_t a, std::int32_t b) {
+  const std::int32_t* begin = plan.cta_begin.data();
+  const std::int32_t count = begin[a + 1] - begin[a];
+  if (begin[b + 1] - begin[b] != count) return false;
+  const schedules::Item* one = plan.items.data() + begin[a];
+  const schedules::Item* two = plan.items.data() + begin[b];
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (one[i].tokens() != two[i].tokens() || work.cost_of(one[i]) != work.cost_of(two[i])) return false;
+  }
+  return true;
+}
+
+void number_alike(const schedules::Plan& plan, const Work& work, std::int32_t count,
+                  std::vector<std::int32_t>& kind_of_list) {
   const auto hash = [&](std::int32_t list) {
     std::uint64_t value = 0;
     for (const schedules::Item& item : plan.list(list)) {
-      value = mix(value, static_cast<std::uint64_t>(item.tokens()) << 8 | cost(item));
+      value = mix(value, static_cast<std::uint64_t>(item.tokens()) << 8 | work.cost_of(item));
     }
     return value;
   };
-  const auto equal = [&](std::int32_t a, std::int32_t b) {
-    const auto one = plan.list(a);
-    const auto two = plan.list(b);
-    return std::equal(one.begin(), one.end(), two.begin(), two.end(),
-                      [&](const schedules::Item& x, const schedules::Item& y) {
-                        return x.tokens() == y.tokens() && cost(x) == cost(y);
-                      });
-  };
-  number_by_equality(plan.lists(), hash, equal, kind_of_list);
+  const auto equal = [&](std::int32_t a, std::int32_t b) { return alike(plan, work, a, b); };
+  number_by_equality(count, hash, equal, kind_of_list);
 }
 
 void group_alike(const std::vector<std::int32_t>& rows, std::int32_t width, std::vector<std::int32_t>& group_of_row) {

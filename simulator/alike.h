@@ -9,8 +9,12 @@
 
 namespace splitwave::simulator {
 
-/// Numbers lists so that two lists have the same number exactly if they hold the same sequence of (tokens, cost).
-void number_alike(const schedules::Plan& plan, const Work& work, std::vector<std::int32_t>& kind_of_list);
+/// Whether two lists of the plan hold the same sequence of (tokens, cost).
+bool alike(const schedules::Plan& plan, const Work& work, std::int32_t a, std::int32_t b);
+
+/// Numbers the first `count` lists so that two of them have the same number exactly if they are alike.
+void number_alike(const schedules::Plan& plan, const Work& work, std::int32_t count,
+                  std::vector<std::int32_t>& kind_of_list);
 
 /// Groups rows of `width` kinds (-1: nothing) that are equal. Returns for each row the number of its group, groups
 /// numbered by first appearance.

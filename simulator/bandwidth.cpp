@@ -21,13 +21,18 @@ double latency_level(const MemoryLaw& law, double free, double capped) {
   return (std::min(total, law.plateau) - fixed) / n;
 }
 
-/// What each of `free` CTAs gets when the rest of `all` take `capped` bytes/s together.
-double common_level(const MemoryLaw& law, double free, double capped, double all) {
-  if (!law.by_sms.empty()) {
-    const auto count = static_cast<std::size_t>(std::max(1.0, all));
-    return (law.by_sms[std::min(count, law.by_sms.size()) - 1] - capped) / free;
-  }
+/// What each of `free` CTAs gets when the others take `capped` bytes/s together.
+double common_level(const MemoryLaw& law, double free, double capped) {
   return std::min(latency_level(law, free, capped), (law.l2_bytes_per_second - capped) / free);
+}
+
+/// Threads of a CPU, which share the bandwidth measured for so many. One that streams overlaps its memory time m per
+/// byte with its arithmetic c only in part: (m^3 + c^3)^(1/3) was seen (docs/performance.md).
+double share_measured(std::span<const double> by_sms, double all, std::span<StreamClass> classes) {
+  const std::size_t count = std::min(static_cast<std::size_t>(std::max(1.0, all)), by_sms.size());
+  const double level = by_sms[count - 1] / all;
+  for (StreamClass& one : classes) one.rate = level / std::cbrt(1 + std::pow(level / one.cap, 3));
+  return level;
 }
 
 }  // namespace
@@ -52,9 +57,10 @@ double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes) {
     one.rate = 0;  // not yet known to run at its cap
   }
   if (all <= 0) return 0;
+  if (!law.by_sms.empty()) return share_measured(law.by_sms, all, classes);
   double free = all;
   double capped = 0;
-  double level = common_level(law, free, capped, all);
+  double level = common_level(law, free, capped);
   // What capped CTAs leave raises the level of the others, so that a class once capped stays so.
   for (bool changed = true; changed;) {
     changed = false;
@@ -65,9 +71,9 @@ double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes) {
       free -= one.ctas;
       changed = true;
     }
-    if (changed && free > 0.5) level = common_level(law, free, capped, all);
+    if (changed && free > 0.5) level = common_level(law, free, capped);
     if (free <= 0.5) {
-      level = common_level(law, all, 0, all);
+      level = common_level(law, all, 0);
       break;
     }
   }

@@ -25,7 +25,8 @@ struct MemoryLaw {
   double plateau = 0;          ///< most DRAM bytes/s
   double dram_share = 1;       ///< bytes from DRAM per byte that a CTA takes in; the rest comes from L2
   double l2_bytes_per_second = 0;
-  std::span<const double> by_sms;  ///< measured bandwidth by streaming CTAs; if not empty, it is the whole law
+  std::span<const double>
+      by_sms;  ///< measured bandwidth by streaming CTAs (a CPU's threads); if not empty, the whole law
 };
 
 /// The law for CTAs with `bytes_in_flight` each, a share of whose bytes comes from DRAM.
@@ -33,7 +34,8 @@ MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram
 
 /// Fills in the rates of `classes`: each CTA gets the least of its cap and a common level x,
 /// where x is bytes in flight over the loaded latency, or the max-min fair share once DRAM or L2 is full. Returns x;
-/// where all run at their caps, what it would be without.
+/// where all run at their caps, what it would be without. Threads of a CPU get an even share x of the measured
+/// bandwidth, and 1 / (1/x^3 + 1/cap^3)^(1/3) of it.
 double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes);
 
 }  // namespace splitwave::simulator

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include "simulator/kernel.h"
@@ -45,7 +46,7 @@ Machine cpu_machine(const CpuFigures& figures) {
       *std::max_element(figures.read_bytes_per_second.begin(), figures.read_bytes_per_second.end());
   machine.dram_peak_bytes_per_second = machine.dram_bytes_per_second;
   machine.dram_asymptote = machine.dram_bytes_per_second;
-  machine.sm_bytes_per_second = machine.dram_bytes_per_second;
+  machine.sm_bytes_per_second = std::numeric_limits<double>::infinity();  // part of the measured bandwidth
   machine.threads_per_sm = 32;  // one warp of the occupancy rule is one thread here
   machine.ctas_per_sm_limit = 1;
   machine.registers_per_sm = 1 << 20;

@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
-#include "simulator/alike.h"
 #include "simulator/engine_state.h"
 
 namespace splitwave::simulator {
@@ -51,7 +49,7 @@ void Engine::enter_timed(std::int32_t index, double until) {
   Slot& slot = at(index);
   slot.key = until;
   slot.state = SlotState::timed;
-  timed_.push(until, index, 0);
+  timed_.push(until, index);
 }
 
 /// Leads `slot` from `time` through `lead` seconds to the stream of its next item that has any tokens, or to its end.
@@ -65,7 +63,7 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       result_->spans.push_back({slot.list, group.sm, index - group.first_slot, slot.item, time, 0});
     }
     if (bytes > 0) {
-      const Fill& start = fill(cost_of(item));
+      const Fill& start = fill(work_->cost_of(item));
       slot.arithmetic_bound = start.arithmetic_bound;
       if (!prefetched) lead += fill_seconds(bytes, start);
       result_->slot_seconds.ramp += w * lead;
@@ -103,7 +101,7 @@ void Engine::start_list(std::int32_t index, std::int32_t list, double time, doub
 /// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, of the
 /// part of the tile that holds no tokens.
 double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) const {
-  const double per_token = work_->seconds_per_byte[cost_of(item)].lone * work_->bytes_per_token;
+  const double per_token = work_->seconds_per_byte[work_->cost_of(item)].lone * work_->bytes_per_token;
   const double tile = kernel_->tile_tokens;
   if (!slot.arithmetic_bound) return kernel_->drain_tiles * tile * per_token;
   return (std::ceil(item.tokens() / tile) * tile - item.tokens()) * per_token;
@@ -177,7 +175,7 @@ void Engine::regroup_streams() {
     for (std::int32_t index = group.first_slot; index < group.first_slot + options_.ctas_per_sm; ++index) {
       Slot& slot = at(index);
       if (slot.state != SlotState::joining && slot.state != SlotState::streaming) continue;
-      const auto cost = static_cast<std::int32_t>(cost_of(plan_->items[static_cast<std::size_t>(slot.item)]));
+      const auto cost = static_cast<std::int32_t>(work_->cost_of(plan_->items[static_cast<std::size_t>(slot.item)]));
       const std::int32_t target = cost * options_.ctas_per_sm + group.streaming - 1;
       if (slot.state == SlotState::joining) {
         slot.state = SlotState::streaming;
@@ -213,18 +211,12 @@ void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kern
   result.spans.clear();
   result.item_end.assign(options.item_ends ? plan.items.size() : 0, 0);
   grouped_ = !options.item_ends && !options.spans;
-  if (grouped_) {
-    number_alike(plan, work, kind_of_list_);
-  } else {
-    kind_of_list_.resize(static_cast<std::size_t>(plan.lists()));
-    std::iota(kind_of_list_.begin(), kind_of_list_.end(), 0);
-  }
   timed_.clear();
   dirty_.clear();
   freed_.clear();
   prepare_classes();
   start_first_wave();
-  result.end_seconds = now_;
+  result.end_seconds = dispatcher_free_;
   for (;;) {
     const double next = std::min(timed_.least_key(), now_ + streams_.seconds_to_next());
     if (next == std::numeric_limits<double>::infinity()) break;

@@ -23,12 +23,12 @@ void Engine::prepare_classes() {
     const double per_byte = std::max(cost.lone, sharers > 1 ? cost.busy * sharers : 0);
     if (per_byte > 0) limits_.arithmetic_cap[i] = 1 / per_byte;
   }
-  streams_.reset(limits_);
   fill_ = {};
 }
 
 void Engine::make_groups(std::int32_t first_wave) {
   const std::int32_t per_sm = options_.ctas_per_sm;
+  if (grouped_) number_alike(*plan_, *work_, first_wave, kind_of_list_);
   place_first_wave(*machine_, per_sm, first_wave, sm_of_cta_);
   const auto cells = static_cast<std::size_t>(machine_->sms) * static_cast<std::size_t>(per_sm);
   rows_.assign(cells, -1);
@@ -54,11 +54,14 @@ void Engine::start_first_wave() {
   const std::int32_t first_wave = std::min(plan_->lists(), capacity);
   const double launched = machine_->launch_seconds;
   dispatcher_free_ = launched + first_wave * machine_->launch_seconds_per_cta;
-  result_->slot_seconds.launch = resident * launched + first_wave * (dispatcher_free_ - launched);
-  now_ = dispatcher_free_;
+  // CTAs that have no item, behind the last that has one, delay nobody.
+  std::int32_t working = first_wave;
+  while (working > 1 && plan_->list(working - 1).empty()) --working;
+  now_ = launched + working * machine_->launch_seconds_per_cta;
+  result_->slot_seconds.launch = resident * launched + first_wave * (now_ - launched);
   next_list_ = first_wave;
   busy_ctas_ = first_wave;
-  if (first_wave == 0) return;
+  if (first_wave == 0) return streams_.reset(limits_, 0);
   make_groups(first_wave);
   slots_.clear();
   groups_.clear();
@@ -76,6 +79,7 @@ void Engine::start_first_wave() {
       slots_.back().list = lists_of_sm_[cell + static_cast<std::size_t>(k)];
     }
   }
+  streams_.reset(limits_, slots_.size());
   const double lead = kernel_->prologue_seconds + work_->cold_seconds + options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
@@ -101,7 +105,7 @@ std::int32_t Engine::split(std::int32_t slot, std::int32_t weight) {
     Slot twin = at(old_first + k);
     twin.group = fresh;
     slots_.push_back(twin);
-    if (twin.state == SlotState::timed) timed_.push(twin.key, index, 0);
+    if (twin.state == SlotState::timed) timed_.push(twin.key, index);
     if (twin.state == SlotState::streaming) streams_.clone(old_first + k, index);
     if (twin.state != SlotState::idle || old_first + k == slot) continue;
     // This slot became free together with the one being filled: its new SMs come before those that stay behind.
@@ -129,7 +133,6 @@ double Engine::work_left(std::int32_t index) const {
 }
 
 void Engine::order_freed() {
-  if (freed_.size() == 1) return;
   for (FreeSlot& free : freed_) {
     Group& group = group_of(at(free.slot));
     // Slots of one SM that became free together fill up one after the other.
@@ -156,9 +159,8 @@ void Engine::order_freed() {
 /// SMs of the slot's group that can take the lists from `list` on, because these are alike. At least one.
 std::int32_t Engine::alike_from(std::int32_t list, std::int32_t slot) {
   const std::int32_t most = std::min(group_of(at(slot)).weight, plan_->lists() - list);
-  const std::int32_t kind = kind_of_list_[static_cast<std::size_t>(list)];
   std::int32_t run = 1;
-  while (run < most && kind_of_list_[static_cast<std::size_t>(list + run)] == kind) ++run;
+  while (run < most && alike(*plan_, *work_, list, list + run)) ++run;
   return run;
 }
 
@@ -168,7 +170,7 @@ void Engine::dispatch_freed() {
   if (waiting == 0 || freed_.empty()) return freed_.clear();
   double free_slots = 0;
   for (const FreeSlot& free : freed_) free_slots += weight(at(free.slot));
-  order_freed();
+  if (freed_.size() > 1) order_freed();
   const double starting = std::min<double>(waiting, free_slots);
   const bool persistent = options_.workers > 0;
   double start = now_;

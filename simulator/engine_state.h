@@ -82,9 +82,6 @@ class Engine {
   const Fill& fill(std::size_t cost);
   double fill_seconds(double bytes, const Fill& start) const;
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;
-  std::size_t cost_of(const schedules::Item& item) const {
-    return work_->cost_of_output.empty() ? 0 : work_->cost_of_output[static_cast<std::size_t>(item.output)];
-  }
   Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }
   Group& group_of(const Slot& slot) { return groups_[static_cast<std::size_t>(slot.group)]; }
   double weight(const Slot& slot) { return group_of(slot).weight; }

@@ -47,10 +47,14 @@ const KernelVariant* choose_variant(const std::vector<KernelVariant>& variants, 
 }
 
 /// Profile names of a schedule: what is before the colon, with the argument where it matters.
-std::string_view profile_of(std::string_view schedule, std::int32_t head_dim) {
+std::string_view profile_of(std::string_view schedule, const workloads::Workload& workload) {
+  const std::int32_t head_dim = workload.geometry.head_dim;
+  const bool paged = workload.kv.layout == workloads::KvLayout::paged;
   const std::string_view base = schedule.substr(0, schedule.find(':'));
-  const std::string_view fa3 = head_dim <= 64 ? "fa3-d64" : head_dim <= 128 ? "fa3-d128" : "fa3-d256";
-  if (base == "fa2") return "fa2-standard";
+  const std::string_view fa3 = head_dim <= 64    ? (paged ? "fa3-d64-paged" : "fa3-d64")
+                               : head_dim <= 128 ? (paged ? "fa3-d128-paged" : "fa3-d128")
+                                                 : "fa3-d256";
+  if (base == "fa2") return paged ? "fa2-split" : "fa2-standard";  // flash_api.cpp: pages force the split kernel
   if (schedule == "fixed-split:fa3" || base == "fa3" || base == "seq-aware") return fa3;
   if (base == "fixed-split") return "fa2-split";
   if (schedule == "lean:ort") return "ort-lean";
@@ -106,7 +110,7 @@ Kernel load_kernel(std::string_view name, const workloads::Workload& workload, c
 
 Kernel native_kernel(std::string_view schedule, const workloads::Workload& workload, const Machine& machine) {
   if (machine.cpu) return cpu_kernel(machine);
-  const std::string_view profile = profile_of(schedule, workload.geometry.head_dim);
+  const std::string_view profile = profile_of(schedule, workload);
   const KernelVariant* variant = choose_variant(shipped().find(profile)->second, workload.geometry, machine);
   return variant != nullptr ? variant->kernel : load_kernel("splitwave", workload, machine);
 }
@@ -122,7 +126,6 @@ TokenSeconds seconds_per_token(const Machine& machine, const Kernel& kernel, con
   // Scale and subtract, maximum, sum, two conversions to half the width, per score.
   constexpr double softmax_fp32 = 5;
   if (machine.clock_hz <= 0) return {};
-  const double per_sm_clock = machine.clock_hz * machine.sms;
   const double elements = geometry.head_dim + geometry.value_dim;
   // Figures of CUDA-core kernels are for 128 lanes and rows of 128 elements.
   const double lanes = machine.fp32_lanes > 0 ? machine.fp32_lanes : 128;
@@ -132,14 +135,14 @@ TokenSeconds seconds_per_token(const Machine& machine, const Kernel& kernel, con
   const double padded = static_cast<double>((rows + kernel.mma_rows - 1) / kernel.mma_rows) * kernel.mma_rows;
   const double rate = kernel.instruction == MmaInstruction::wgmma ? machine.mma_flops : machine.mma_sync_flops;
   const double mma = 2 * padded * elements / (rate / machine.sms * kernel.mma_efficiency);
-  const double softmax =
-      padded * (per_sm_clock / machine.exp_per_second + softmax_fp32 / lanes) / machine.clock_hz + cuda_core;
+  const double exponentials = padded * machine.sms / machine.exp_per_second;
+  const double fp32 = padded * softmax_fp32 / lanes / machine.clock_hz + cuda_core;
   const double shared = machine.shared_bytes_per_clock > 0
                             ? kernel.shared_reads * static_cast<double>(workloads::kv_bytes_per_token(geometry)) /
                                   machine.shared_bytes_per_clock / machine.clock_hz
                             : 0;
-  const double longest = std::max({mma, softmax, shared});
-  const double others = mma + softmax + shared - longest;
+  const double longest = std::max({mma, exponentials, fp32, shared});
+  const double others = mma + exponentials + fp32 + shared - longest;
   return {longest + kernel.unhidden_busy * others, longest + kernel.unhidden_lone * others};
 }
 

@@ -30,6 +30,10 @@ double merge_kernel_seconds(const workloads::Workload& workload, const Plan& pla
   return kernel.merge_launch_seconds + kernel.merge_seconds_per_split * most + std::max(traffic, work);
 }
 
+bool has_merge_kernel(const Plan& plan, const Machine& machine, const Kernel& kernel) {
+  return plan.merge == MergeKind::kernel || kernel.always_merges || (machine.cpu && !plan.merges.empty());
+}
+
 /// Index of the item that wrote each slot, and of the list that each item is in.
 struct Places {
   std::vector<std::int32_t> item_of_slot;
@@ -109,19 +113,22 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const Kernel&
 
 }  // namespace
 
+double separate_merge_seconds(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
+                              const Kernel& kernel) {
+  // A merge kernel is launched whenever the rule asks for splits, even if no output has more than one.
+  if (has_merge_kernel(plan, machine, kernel)) return merge_kernel_seconds(workload, plan, machine, kernel);
+  return plan.dispatch == schedules::Dispatch::queue ? kernel.queue_reset_seconds : 0;
+}
+
 MergeCost merge_cost(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
                      const Kernel& kernel, std::int32_t slots, EngineResult& result, bool spans) {
   MergeCost cost;
-  // A merge kernel is launched whenever the rule asks for splits, even if no output has more than one.
-  const bool merge_kernel =
-      plan.merge == MergeKind::kernel || kernel.always_merges || (machine.cpu && !plan.merges.empty());
-  const bool resets = plan.dispatch == schedules::Dispatch::queue && !merge_kernel;
-  if (merge_kernel || (resets && kernel.queue_reset_seconds > 0)) {
-    cost.seconds = merge_kernel ? merge_kernel_seconds(workload, plan, machine, kernel) : kernel.queue_reset_seconds;
+  cost.seconds = separate_merge_seconds(workload, plan, machine, kernel);
+  if (cost.seconds > 0) {
     cost.merge_slot_seconds = slots * cost.seconds;
     return cost;
   }
-  if (plan.merges.empty()) return cost;
+  if (plan.merges.empty() || has_merge_kernel(plan, machine, kernel)) return cost;
   return in_kernel_cost(plan, machine, kernel, result, spans);
 }
 

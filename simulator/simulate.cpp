@@ -76,13 +76,12 @@ Timeline simulate(const workloads::Workload& workload, const schedules::Plan& pl
                     plan.schedule, plan.ctas(), slots, machine.name));
   }
   static thread_local EngineResult result;
-  const Work work = make_work(workload, plan, machine, kernel, options.l2, static_cast<std::int32_t>(slots));
+  const Work work = make_work(workload, plan, machine, kernel, options, static_cast<std::int32_t>(slots));
   EngineOptions engine;
   engine.ctas_per_sm = per_sm;
   if (plan.dispatch == schedules::Dispatch::queue) {
     engine.workers = plan.workers;
     engine.worker_prologue_seconds = kernel.queue_prologue_seconds;
-    if (options.l2 == L2State::cold) engine.worker_prologue_seconds += machine.cold_seconds;  // the queue's metadata
     engine.next_list_seconds = kernel.prefetches_items ? 0 : machine.flag_seconds;
   } else if (kernel.persistent && plan.merge == schedules::MergeKind::none) {
     engine.workers = static_cast<std::int32_t>(slots);

@@ -11,12 +11,6 @@
 
 namespace splitwave::simulator {
 
-struct SimulateOptions {
-  std::int32_t ctas_per_sm = 0;  ///< 0: from the kernel's occupancy
-  bool spans = false;            ///< record Timeline::spans
-  L2State l2 = L2State::cold;    ///< what is in L2 when the kernel starts
-};
-
 /// Time of a valid plan on the machine: the fluid model of docs/simulator.md, event-driven and deterministic.
 /// Throws InputError if the kernel does not fit on an SM, or if a waiting merge needs more CTAs than are resident.
 schedules::Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
 namespace splitwave::simulator {
 namespace {
@@ -26,185 +27,197 @@ bool same_limits(const StreamLimits& a, const StreamLimits& b) {
 
 }  // namespace
 
-void Streams::reset(const StreamLimits& limits) {
-  if (!same_limits(limits, limits_)) {
-    limits_ = limits;
-    ++generation_;
+/// The table of these limits, or the one that was not used for longest, whose states it then makes stale.
+void Streams::choose_table(const StreamLimits& limits) {
+  table_ = &tables_.front();
+  for (Table& table : tables_) {
+    if (same_limits(limits, table.limits)) {
+      table_ = &table;
+      break;
+    }
+    if (table.used < table_->used) table_ = &table;
   }
+  table_->used = ++resets_;
+  if (!same_limits(limits, table_->limits)) {
+    table_->limits = limits;
+    ++table_->generation;
+  }
+  keeps_ = limits.arithmetic_cap.size() <= 2 &&
+           limits.per_sm == static_cast<std::int32_t>(limits.arithmetic_cap.size()) && limits.law.by_sms.empty() &&
+           limits.sms <= kMostKnownSms;
+  if (!keeps_) return;
+  const auto side = static_cast<std::size_t>(limits.sms + 1);
+  const std::size_t states = side * side;
+  if (table_->states.size() < states) table_->states.resize(states);
+}
+
+void Streams::reset(const StreamLimits& limits, std::size_t slots) {
+  choose_table(limits);
   const std::size_t count = limits.arithmetic_cap.size();
   classes_.assign(count, {});
   for (std::size_t i = 0; i < count; ++i) {
     const double sharers = static_cast<double>(i % static_cast<std::size_t>(limits.per_sm)) + 1;
     classes_[i].cap = std::min(limits.sm_bytes_per_second / sharers, limits.arithmetic_cap[i]);
   }
+  rates_.assign(count, 0);
   memory_share_.assign(count, 1);
-  shared_.assign(count, 1);
-  counters_.assign(count, 0);
-  if (queues_.size() < count) queues_.resize(count);
-  for (std::size_t i = 0; i < count; ++i) queues_[i].clear();
-  shared_queue_.clear();
-  shared_counter_ = 0;
-  shared_ctas_ = 0;
-  members_.clear();
-  const bool keeps = count <= 2 && limits.per_sm == static_cast<std::int32_t>(count) && limits.law.by_sms.empty() &&
-                     limits.sms <= kMostKnownSms;
-  const std::size_t states =
-      keeps ? static_cast<std::size_t>(limits.sms + 1) * static_cast<std::size_t>(limits.sms + 1) : 0;
-  if (known_.size() != states) known_.assign(states, {});
-}
-
-void Streams::push(std::int32_t slot) {
-  Member& member = at(slot);
-  ++member.stamp;
-  queue_of(static_cast<std::size_t>(member.stream_class)).push(member.key, slot, member.stamp);
+  lane_of_class_.assign(count, 0);
+  if (lanes_.size() < count + 1) lanes_.resize(count + 1);
+  used_lanes_.assign(1, 0);
+  lanes_[0].ctas = 0;
+  lanes_[0].counter = 0;
+  lanes_[0].rate = 0;
+  lanes_[0].ends.reset(slots);
+  class_of_slot_.assign(slots, -1);
 }
 
 void Streams::add(std::int32_t slot, std::int32_t stream_class, double bytes, double ctas) {
   const auto target = static_cast<std::size_t>(stream_class);
-  if (static_cast<std::size_t>(slot) >= members_.size()) members_.resize(static_cast<std::size_t>(slot) + 1);
-  Member& member = at(slot);
-  member.stream_class = stream_class;
-  member.key = counter_of(target) + bytes;
+  const auto index = static_cast<std::size_t>(slot);
+  if (index >= class_of_slot_.size()) {
+    class_of_slot_.resize(index + 1);
+    for (const std::size_t lane : used_lanes_) lanes_[lane].ends.grow(index + 1);
+  }
+  class_of_slot_[index] = stream_class;
   classes_[target].ctas += ctas;
-  if (shared_[target]) shared_ctas_ += ctas;
-  push(slot);
+  Lane& lane = lane_of(target);
+  lane.ctas += ctas;
+  lane.ends.set(slot, lane.counter + bytes);
 }
 
 void Streams::change_class(std::int32_t slot, std::int32_t stream_class, double ctas) {
-  Member& member = at(slot);
-  const auto source = static_cast<std::size_t>(member.stream_class);
+  const auto source = static_cast<std::size_t>(class_of_slot_[static_cast<std::size_t>(slot)]);
   const auto target = static_cast<std::size_t>(stream_class);
   if (source == target) return;
   classes_[source].ctas -= ctas;
   classes_[target].ctas += ctas;
-  member.stream_class = stream_class;
-  if (shared_[source] && shared_[target]) return;
-  const double left = member.key - counter_of(source);
-  if (shared_[source]) shared_ctas_ -= ctas;
-  if (shared_[target]) shared_ctas_ += ctas;
-  member.key = counter_of(target) + left;
-  push(slot);
+  class_of_slot_[static_cast<std::size_t>(slot)] = stream_class;
+  Lane& from = lane_of(source);
+  Lane& to = lane_of(target);
+  if (&from == &to) return;
+  from.ctas -= ctas;
+  to.ctas += ctas;
+  to.ends.set(slot, to.counter + (from.ends.key(slot) - from.counter));
+  from.ends.clear(slot);
 }
 
 void Streams::remove(std::int32_t slot, double ctas) {
-  Member& member = at(slot);
-  const auto source = static_cast<std::size_t>(member.stream_class);
+  const auto source = static_cast<std::size_t>(class_of_slot_[static_cast<std::size_t>(slot)]);
   classes_[source].ctas -= ctas;
-  if (shared_[source]) shared_ctas_ -= ctas;
-  member.stream_class = -1;
-  ++member.stamp;
+  Lane& lane = lane_of(source);
+  lane.ctas -= ctas;
+  lane.ends.clear(slot);
 }
 
 void Streams::clone(std::int32_t slot, std::int32_t twin) {
-  if (static_cast<std::size_t>(twin) >= members_.size()) members_.resize(static_cast<std::size_t>(twin) + 1);
-  at(twin).key = at(slot).key;
-  at(twin).stream_class = at(slot).stream_class;
-  push(twin);
+  const std::int32_t stream_class = class_of_slot_[static_cast<std::size_t>(slot)];
+  Lane& lane = lane_of(static_cast<std::size_t>(stream_class));
+  const double bytes = bytes_left(slot);
+  const double key = lane.ends.key(slot);
+  add(twin, stream_class, bytes, 0);
+  lane.ends.set(twin, key);
 }
 
 double Streams::bytes_left(std::int32_t slot) const {
-  const Member& member = members_[static_cast<std::size_t>(slot)];
-  const auto source = static_cast<std::size_t>(member.stream_class);
-  return member.key - (shared_[source] ? shared_counter_ : counters_[source]);
+  const Lane& lane = lanes_[lane_of_class_[static_cast<std::size_t>(class_of_slot_[static_cast<std::size_t>(slot)])]];
+  return lane.ends.key(slot) - lane.counter;
 }
 
-/// Gives a class that a cap holds back a counter and a queue of its own, for the rest of the run.
+/// Gives a class that a cap holds back a lane of its own, for the rest of the run.
 void Streams::detach(std::size_t stream_class) {
-  shared_[stream_class] = 0;
-  shared_ctas_ -= classes_[stream_class].ctas;
-  EventQueue& own = queues_[stream_class];
-  shared_queue_.move_if(own, [&](EventQueue::Entry& entry) {
-    Member& member = at(entry.slot);
-    if (member.stamp != entry.stamp || member.stream_class != static_cast<std::int32_t>(stream_class)) return false;
-    member.key -= shared_counter_;
-    entry.key = member.key;
-    return true;
-  });
+  Lane& shared = lanes_[0];
+  Lane& own = lanes_[stream_class + 1];
+  lane_of_class_[stream_class] = stream_class + 1;
+  used_lanes_.push_back(stream_class + 1);
+  own.ctas = classes_[stream_class].ctas;
+  own.counter = shared.counter;
+  shared.ctas -= own.ctas;
+  own.ends.reset(class_of_slot_.size());
+  if (shared.ctas < 0.5) return std::swap(own.ends, shared.ends);
+  for (std::int32_t slot = 0; slot < static_cast<std::int32_t>(class_of_slot_.size()); ++slot) {
+    if (class_of_slot_[static_cast<std::size_t>(slot)] != static_cast<std::int32_t>(stream_class)) continue;
+    if (shared.ends.key(slot) == SlotTree::kNone) continue;
+    own.ends.set(slot, shared.ends.key(slot));
+    shared.ends.clear(slot);
+  }
 }
 
 /// The table's place for the present state, or null if none is kept.
 Streams::Known* Streams::known_state() {
-  if (known_.empty()) return nullptr;
+  if (!keeps_) return nullptr;
   const auto lone = static_cast<std::size_t>(classes_[0].ctas);
   const std::size_t pairs = classes_.size() > 1 ? static_cast<std::size_t>(classes_[1].ctas) / 2 : 0;
-  return &known_[lone * static_cast<std::size_t>(limits_.sms + 1) + pairs];
+  return &table_->states[lone * static_cast<std::size_t>(table_->limits.sms + 1) + pairs];
 }
 
-void Streams::compute() {
-  level_ = share_bandwidth(limits_.law, classes_);
+void Streams::compute(Rates rates) {
+  const StreamLimits& limits = table_->limits;
+  level_ = share_bandwidth(limits.law, classes_);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
-    const double sharers = static_cast<double>(i % static_cast<std::size_t>(limits_.per_sm)) + 1;
-    const double memory = std::min(level_, limits_.sm_bytes_per_second / sharers);
-    memory_share_[i] = classes_[i].rate < memory ? classes_[i].rate / memory : 1;
+    const double sharers = static_cast<double>(i % static_cast<std::size_t>(limits.per_sm)) + 1;
+    const double memory = std::min(level_, limits.sm_bytes_per_second / sharers);
+    rates.of_class[i] = classes_[i].rate;
+    rates.memory_share[i] = classes_[i].rate < memory ? classes_[i].rate / memory : 1;
   }
+}
+
+/// Rates of the present state: as the table has them, or computed now.
+Streams::Rates Streams::find_rates() {
+  Known* known = known_state();
+  if (known == nullptr) {
+    const Rates rates{rates_.data(), memory_share_.data()};
+    compute(rates);
+    return rates;
+  }
+  const Rates rates{known->rate, known->memory_share};
+  if (known->generation == table_->generation) {
+    level_ = known->level;
+  } else {
+    compute(rates);
+    known->generation = table_->generation;
+    known->level = level_;
+  }
+  return rates;
 }
 
 void Streams::solve() {
-  Known* known = known_state();
-  if (known != nullptr && known->generation == generation_) {
-    level_ = known->level;
-    for (std::size_t i = 0; i < classes_.size(); ++i) {
-      classes_[i].rate = known->rate[i];
-      memory_share_[i] = known->memory_share[i];
-    }
-  } else {
-    compute();
-    if (known != nullptr) {
-      known->generation = generation_;
-      known->level = level_;
-      for (std::size_t i = 0; i < classes_.size(); ++i) {
-        known->rate[i] = classes_[i].rate;
-        known->memory_share[i] = memory_share_[i];
-      }
-    }
-  }
+  const Rates rates = find_rates();
+  lanes_[0].rate = level_;
   for (std::size_t i = 0; i < classes_.size(); ++i) {
-    if (shared_[i] && classes_[i].ctas > 0.5 && classes_[i].rate != level_) detach(i);
+    if (lane_of_class_[i] == 0) {
+      if (rates.of_class[i] == level_ || classes_[i].ctas < 0.5) continue;
+      detach(i);
+    }
+    lanes_[i + 1].rate = rates.of_class[i];
+    lanes_[i + 1].memory_share = rates.memory_share[i];
   }
 }
 
-void Streams::drop_stale(EventQueue& queue) {
-  while (at(queue.top().slot).stamp != queue.top().stamp) queue.pop();
-}
-
-double Streams::seconds_to_next() {
+double Streams::seconds_to_next() const {
   double next = kNever;
-  if (shared_ctas_ > 0.5) {
-    drop_stale(shared_queue_);
-    next = std::max(0.0, shared_queue_.top().key - shared_counter_) / level_;
-  }
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    if (shared_[i] || classes_[i].ctas < 0.5) continue;
-    drop_stale(queues_[i]);
-    next = std::min(next, std::max(0.0, queues_[i].top().key - counters_[i]) / classes_[i].rate);
+  for (const std::size_t index : used_lanes_) {
+    const Lane& lane = lanes_[index];
+    if (lane.ctas < 0.5) continue;
+    next = std::min(next, std::max(0.0, lane.ends.least_key() - lane.counter) / lane.rate);
   }
   return next;
 }
 
 void Streams::advance(double seconds, double& memory, double& arithmetic) {
-  shared_counter_ += shared_ctas_ > 0.5 ? level_ * seconds : 0;
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    if (classes_[i].ctas < 0.5) continue;
-    if (!shared_[i]) counters_[i] += classes_[i].rate * seconds;
-    const double cta_seconds = classes_[i].ctas * seconds;
-    memory += cta_seconds * memory_share_[i];
-    arithmetic += cta_seconds * (1 - memory_share_[i]);
+  for (const std::size_t index : used_lanes_) {
+    Lane& lane = lanes_[index];
+    if (lane.ctas < 0.5) continue;
+    lane.counter += lane.rate * seconds;
+    const double cta_seconds = lane.ctas * seconds;
+    memory += cta_seconds * lane.memory_share;
+    arithmetic += cta_seconds * (1 - lane.memory_share);
   }
 }
 
-std::int32_t Streams::finished() {
-  const auto look = [this](EventQueue& queue, double counter) {
-    while (!queue.empty() && queue.top().key <= counter + kSameBytes) {
-      const EventQueue::Entry entry = queue.top();
-      queue.pop();
-      if (at(entry.slot).stamp == entry.stamp) return entry.slot;
-    }
-    return -1;
-  };
-  if (const std::int32_t slot = look(shared_queue_, shared_counter_); slot >= 0) return slot;
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    if (shared_[i]) continue;
-    if (const std::int32_t slot = look(queues_[i], counters_[i]); slot >= 0) return slot;
+std::int32_t Streams::finished() const {
+  for (const std::size_t index : used_lanes_) {
+    const Lane& lane = lanes_[index];
+    if (lane.ends.least_key() <= lane.counter + kSameBytes) return lane.ends.least_slot();
   }
   return -1;
 }

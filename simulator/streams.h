@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "simulator/bandwidth.h"
-#include "simulator/queue.h"
+#include "simulator/slot_tree.h"
 
 namespace splitwave::simulator {
 
@@ -20,11 +22,11 @@ struct StreamLimits {
 
 /// Slots that take in bytes. A class of slots has one rate, and a counter of the bytes that one of its members has
 /// taken in; a member ends when the counter reaches its key. All classes that no cap has ever held back have the same
-/// rate and share a counter and a queue, so that a slot that changes between them need not move.
+/// rate and share a counter, so that a slot that changes between them need not move.
 class Streams {
  public:
-  /// Forgets all slots. Rates that were computed under equal limits are kept.
-  void reset(const StreamLimits& limits);
+  /// Forgets all slots, and makes room for slots [0, slots). Rates that were computed under equal limits are kept.
+  void reset(const StreamLimits& limits, std::size_t slots);
 
   void add(std::int32_t slot, std::int32_t stream_class, double bytes, double ctas);
   void change_class(std::int32_t slot, std::int32_t stream_class, double ctas);
@@ -36,17 +38,20 @@ class Streams {
   /// Rates for the present members. To be called after changes and before the next two.
   void solve();
   /// Time until the next member ends, or infinity.
-  double seconds_to_next();
+  double seconds_to_next() const;
   /// Lets `seconds` pass. Adds the CTA-seconds that memory and that arithmetic are answerable for.
   void advance(double seconds, double& memory, double& arithmetic);
   /// A member that is at its end, or -1. It must be removed before the next call.
-  std::int32_t finished();
+  std::int32_t finished() const;
 
  private:
-  struct Member {
-    double key = 0;
-    std::int32_t stream_class = -1;
-    std::uint32_t stamp = 0;  ///< queue entries with another stamp are stale
+  /// Classes with one rate: lane 0 is that of all classes that no cap has held back, lane c + 1 that of class c alone.
+  struct Lane {
+    double ctas = 0;
+    double counter = 0;
+    double rate = 0;
+    double memory_share = 1;  ///< part of its time that memory is answerable for
+    SlotTree ends;            ///< counter at which each member ends
   };
   /// Rates of one state of at most two classes, as they were computed once.
   struct Known {
@@ -55,33 +60,39 @@ class Streams {
     double rate[2] = {0, 0};
     double memory_share[2] = {1, 1};
   };
+  /// Known rates under one set of limits.
+  struct Table {
+    StreamLimits limits;
+    std::uint32_t generation = 0;
+    std::uint64_t used = 0;
+    std::vector<Known> states;
+  };
 
-  Member& at(std::int32_t slot) { return members_[static_cast<std::size_t>(slot)]; }
-  void push(std::int32_t slot);
+  Lane& lane_of(std::size_t stream_class) { return lanes_[lane_of_class_[stream_class]]; }
   void detach(std::size_t stream_class);
-  void compute();
+  void choose_table(const StreamLimits& limits);
+  /// Where the rates of the classes are, in a state of the table or here.
+  struct Rates {
+    double* of_class = nullptr;
+    double* memory_share = nullptr;  ///< part of a class's time that memory is answerable for
+  };
+  void compute(Rates rates);
+  Rates find_rates();
   Known* known_state();
-  double& counter_of(std::size_t stream_class) {
-    return shared_[stream_class] ? shared_counter_ : counters_[stream_class];
-  }
-  EventQueue& queue_of(std::size_t stream_class) {
-    return shared_[stream_class] ? shared_queue_ : queues_[stream_class];
-  }
-  void drop_stale(EventQueue& queue);
 
-  StreamLimits limits_;
-  std::vector<Member> members_;
+  /// Schedules of one sweep alternate between few kernels, each with limits of its own.
+  std::array<Table, 8> tables_;
+  Table* table_ = nullptr;
+  std::uint64_t resets_ = 0;
+  bool keeps_ = false;
   std::vector<StreamClass> classes_;
-  std::vector<double> memory_share_;  ///< part of a class's time that memory is answerable for
-  std::vector<char> shared_;          ///< of a class: it is in the shared queue
-  std::vector<double> counters_;
-  std::vector<EventQueue> queues_;
-  EventQueue shared_queue_;
-  double shared_counter_ = 0;
-  double shared_ctas_ = 0;
+  std::vector<double> rates_;  ///< per class, of a state that the table does not keep; as its memory shares
+  std::vector<double> memory_share_;
+  std::vector<std::size_t> lane_of_class_;
+  std::vector<Lane> lanes_;
+  std::vector<std::size_t> used_lanes_;  ///< the shared one and those of detached classes
+  std::vector<std::int32_t> class_of_slot_;
   double level_ = 0;
-  std::vector<Known> known_;
-  std::uint32_t generation_ = 0;
 };
 
 }  // namespace splitwave::simulator

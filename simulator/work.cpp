@@ -55,20 +55,17 @@ double unique_share(const Workload& workload, const Plan& plan, std::int64_t win
 
 double dram_share(const Workload& workload, const Plan& plan, const Machine& machine, L2State l2,
                   std::int32_t resident) {
-  const std::int64_t unique = workloads::kv_bytes(workload);
-  if (l2 == L2State::warm) {
-    // A cyclic read of more than the cache keeps a part of it at best; below its capacity it keeps all.
-    if (unique <= machine.l2_bytes) return 0;
-  }
+  // A cyclic read of more than the cache keeps a part of it at best; below its capacity it keeps all.
+  if (l2 == L2State::warm && workloads::kv_bytes(workload) <= machine.l2_bytes) return 0;
   if (machine.cpu || reads_once(workload, plan)) return 1;
-  const std::int64_t window = unique <= machine.l2_bytes ? plan.lists() + 1 : resident;
-  return unique_share(workload, plan, window);
+  const bool fits = workloads::kv_bytes(workload) <= machine.l2_bytes;
+  return unique_share(workload, plan, fits ? plan.lists() + 1 : resident);
 }
 
 }  // namespace
 
-Work make_work(const Workload& workload, const Plan& plan, const Machine& machine, const Kernel& kernel, L2State l2,
-               std::int32_t resident) {
+Work make_work(const Workload& workload, const Plan& plan, const Machine& machine, const Kernel& kernel,
+               const SimulateOptions& options, std::int32_t resident) {
   Work work;
   work.bytes_per_token = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
   std::vector<std::int32_t> heights;
@@ -98,9 +95,9 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
     const TokenSeconds token = seconds_per_token(machine, kernel, workload.geometry, rows);
     work.seconds_per_byte.push_back({token.busy / work.bytes_per_token, token.lone / work.bytes_per_token});
   }
-  const double share = dram_share(workload, plan, machine, l2, resident);
+  const double share = dram_share(workload, plan, machine, options.l2, resident);
   work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), share);
-  if (l2 == L2State::cold) work.cold_seconds = machine.cold_seconds * kernel.cold_loads;
+  if (options.l2 == L2State::cold) work.cold_seconds = machine.cold_seconds * options.new_pages * kernel.cold_loads;
   return work;
 }
 

@@ -2,6 +2,7 @@
 // A plan, a machine and a kernel turned into what the event loop needs: bytes, costs and where bytes come from.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -19,13 +20,28 @@ struct Work {
   std::vector<TokenSeconds> seconds_per_byte;
   std::vector<std::uint8_t> cost_of_output;  ///< index into seconds_per_byte; empty if there is only one
   MemoryLaw law;
-  double cold_seconds = 0;  ///< of the first wave
+  double cold_seconds = 0;  ///< of the first wave: its dependent loads that touch pages that no TLB holds
+
+  /// Index into seconds_per_byte.
+  std::size_t cost_of(const schedules::Item& item) const {
+    return cost_of_output.empty() ? 0 : cost_of_output[static_cast<std::size_t>(item.output)];
+  }
 };
 
 /// Where the data are when the kernel starts. cold: K and V come from DRAM; warm: what fits of them is in L2.
 enum class L2State { cold, warm };
 
+struct SimulateOptions {
+  std::int32_t ctas_per_sm = 0;  ///< 0: from the kernel's occupancy
+  bool spans = false;            ///< record Timeline::spans
+  L2State l2 = L2State::cold;    ///< what is in L2 when the kernel starts
+  /// With cold data: share of the launches whose first touches meet pages that no TLB holds. Less than 1 only where
+  /// data of successive launches share a page.
+  double new_pages = 1;
+};
+
+/// `resident`: CTAs at a time.
 Work make_work(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-               const Kernel& kernel, L2State l2, std::int32_t resident);
+               const Kernel& kernel, const SimulateOptions& options, std::int32_t resident);
 
 }  // namespace splitwave::simulator

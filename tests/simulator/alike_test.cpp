@@ -11,7 +11,7 @@ namespace {
 TEST(Alike, ListsWithTheSameWorkHaveTheSameNumber) {
   const schedules::Plan plan = toy::one_cta_each(toy::workload({5, 7, 5, 5, 7, 1}));
   std::vector<std::int32_t> kinds;
-  number_alike(plan, Work{}, kinds);
+  number_alike(plan, Work{}, plan.lists(), kinds);
   EXPECT_EQ(kinds, (std::vector<std::int32_t>{0, 1, 0, 0, 1, 2}));
 }
 
@@ -20,7 +20,7 @@ TEST(Alike, DifferentCostsAreDifferentWork) {
   Work work;
   work.cost_of_output = {0, 1, 0};
   std::vector<std::int32_t> kinds;
-  number_alike(plan, work, kinds);
+  number_alike(plan, work, plan.lists(), kinds);
   EXPECT_EQ(kinds, (std::vector<std::int32_t>{0, 1, 0}));
 }
 

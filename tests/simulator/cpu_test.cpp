@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <stdexcept>
 
 #include "tests/simulator/toy.h"
@@ -13,7 +14,7 @@ CpuFigures figures() {
   CpuFigures figures;
   figures.model = "toy";
   figures.read_bytes_per_second = {1e9, 1.5e9};
-  figures.seconds_per_kv_byte = 0.5e-9;
+  figures.seconds_per_kv_byte = 1e-15;
   figures.fork_seconds = 1e-3;
   return figures;
 }
@@ -32,8 +33,16 @@ TEST(Cpu, ThreadsShareTheMeasuredBandwidth) {
 
 TEST(Cpu, ASlowTileLimitsAThread) {
   CpuFigures slow = figures();
-  slow.seconds_per_kv_byte = 4e-9;
-  EXPECT_NEAR(seconds(slow, {1000, 1000}), 1e-3 + 4e-3, 1e-9);
+  slow.seconds_per_kv_byte = 1e-6;
+  EXPECT_NEAR(seconds(slow, {1000, 1000}), 1e-3 + 1, 1e-6);
+}
+
+TEST(Cpu, MemoryAndArithmeticOverlapInPart) {
+  // Two threads at 0.75 GB/s each: 4/3 ns of memory and 2 ns of arithmetic per byte.
+  CpuFigures both = figures();
+  both.seconds_per_kv_byte = 2e-9;
+  const double per_byte = std::cbrt(64.0 / 27 + 8) * 1e-9;
+  EXPECT_NEAR(seconds(both, {1000, 1000}), 1e-3 + 1e6 * per_byte, 1e-9);
 }
 
 TEST(Cpu, ItemsAndMergesCost) {

@@ -124,6 +124,10 @@ TEST(KernelFiles, SchedulesHaveTheirLibrariesKernels) {
   const workloads::Workload d128 = workloads::parse_spec("h=32/8,d=128:1q1s1k");
   const workloads::Workload d64 = workloads::parse_spec("h=32/32,d=64:1q1s1k");
   EXPECT_EQ(native_kernel("fa2", d128, h200).name, "fa2-standard");
+  workloads::Workload paged = d128;
+  paged.kv = {workloads::KvLayout::paged, 16, {}};
+  EXPECT_EQ(native_kernel("fa3", paged, h200).name, "fa3-d128-paged");
+  EXPECT_EQ(native_kernel("fa2", paged, h200).name, "fa2-split");  // pages force the split kernel
   EXPECT_EQ(native_kernel("fixed-split:fa2", d128, h200).name, "fa2-split");
   EXPECT_EQ(native_kernel("fixed-split:fa3", d128, h200).name, "fa3-d128");
   EXPECT_EQ(native_kernel("fa3", d64, h200).name, "fa3-d64");

@@ -74,6 +74,14 @@ RC_GTEST_PROP(Simulator, MoreBandwidthIsNeverSlowerInOneWave, ()) {
   RC_ASSERT(run(contexts, with_overrides(machine, more)).seconds <= slack(run(contexts, machine).seconds));
 }
 
+RC_GTEST_PROP(Simulator, AHigherClockIsNeverSlowerInOneWave, ()) {
+  const std::vector<std::int32_t> contexts = lengths(132);
+  const Machine machine = real_machine();
+  MachineOverrides faster;
+  faster.clock_hz = machine.clock_hz * *rc::gen::inRange(100, 300) / 100.0;
+  RC_ASSERT(run(contexts, with_overrides(machine, faster)).seconds <= slack(run(contexts, machine).seconds));
+}
+
 RC_GTEST_PROP(Simulator, MoreSmsAreNeverSlowerForEqualListsInOneWave, ()) {
   // More waves can be slower on more SMs, as on real ones: a lone tail CTA does not fill a memory that five smaller
   // waves kept full (docs/simulator.md).

@@ -117,6 +117,12 @@ TEST(Simulate, UnitsThatOverlapCostTheLongestAndAShareOfTheOthers) {
   const TokenSeconds token = seconds_per_token(machine, kernel, toy::workload({}).geometry, 1);
   EXPECT_NEAR(token.busy, 1e-6 + 0.5 * 2.5e-9, 1e-15);
   EXPECT_NEAR(token.lone, 1e-6 + 2.5e-9, 1e-15);
+  // Exponentials and the other operations of the softmax are units of their own.
+  machine.mma_sync_flops = 1e18;
+  machine.fp32_lanes = 160;
+  const TokenSeconds softmax = seconds_per_token(machine, kernel, toy::workload({}).geometry, 1);
+  EXPECT_NEAR(softmax.busy, 1e-9 + 0.5 * 1e-9, 1e-12);
+  EXPECT_NEAR(softmax.lone, 1e-9 + 1e-9, 1e-12);
 }
 
 TEST(Simulate, APersistentKernelStartsItsCtasOnce) {
@@ -135,6 +141,12 @@ TEST(Simulate, ColdPagesCostOncePerDependentLoad) {
   Kernel kernel = toy::kernel(1);
   kernel.cold_loads = 3;
   EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 3 * kMs + 2 * kMs, kTolerance);
+  // Where four launches share a page, one in four touches a new one.
+  SimulateOptions options;
+  options.new_pages = 0.25;
+  const workloads::Workload batch = toy::workload({1000, 1000});
+  EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, kernel, options).seconds, 0.75 * kMs + 2 * kMs,
+              kTolerance);
 }
 
 TEST(Simulate, OverheadsOfLaunchCtaAndItemAddUp) {
@@ -167,6 +179,19 @@ TEST(Simulate, TheDispatcherStartsSoManyCtasPerSecond) {
   const Machine h200 = load_machine("h200");
   Kernel kernel = toy::kernel(16);
   EXPECT_NEAR(toy::seconds(std::vector<std::int32_t>(13200, 0), h200, kernel), 8.4e-6, 0.2e-6 + h200.cold_seconds);
+}
+
+TEST(Simulate, CtasWithoutItemsBehindTheOthersDelayNobody) {
+  Machine machine = toy::machine(1);
+  machine.launch_seconds_per_cta = 1e-3;
+  const workloads::Workload lone = toy::workload({1000});
+  schedules::Plan plan = toy::one_cta_each(lone);
+  plan.cta_begin = {0, 1, 1, 1};
+  EXPECT_NEAR(simulate(lone, plan, machine, toy::kernel(3)).seconds, 3e-3, 1e-9);  // all of them are launched
+  machine.launch_seconds_per_cta = 0.2e-3;
+  EXPECT_NEAR(simulate(lone, plan, machine, toy::kernel(3)).seconds, 0.2e-3 + 1e-3, 1e-9);
+  plan.cta_begin = {0, 0, 0, 1};
+  EXPECT_NEAR(simulate(lone, plan, machine, toy::kernel(3)).seconds, 0.6e-3 + 1e-3, 1e-9);
 }
 
 TEST(Simulate, AQueueGivesListsToItsWorkersOnly) {

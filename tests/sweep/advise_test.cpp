@@ -121,11 +121,14 @@ TEST(Advise, CliffsAreStepsWhereTimeGrowsFasterThanWork) {
 
 TEST(ErrorBand, IsReadFromTheFileOfMeasuredAccuracyAndNeverInvented) {
   const std::string text = R"({"format":1,"judged":[{"machine":"h200","points":506,"median_error":0.058,)"
-                           R"("p90_error":0.17,"source":"docs/accuracy.md"}]})";
-  EXPECT_EQ(error_band_from(text, "f", "h200"), "median 5.8 %, p90 17.0 % over 506 measured points (docs/accuracy.md)");
+                           R"("p90_error":0.17,"source":"docs/accuracy.md","schedules":[{"schedule":"fa3",)"
+                           R"("points":129,"median_error":0.04,"p90_error":0.1}]}]})";
+  EXPECT_EQ(error_band_from(text, "f", "h200"),
+            "median 5.8 %, p90 17.0 % over 506 measured points: fa3 4.0 % and 10.0 % (docs/accuracy.md)");
   EXPECT_NE(error_band_from(text, "f", "a100").find("not yet judged"), std::string::npos);
   EXPECT_NE(error_band("h200", "h200 (sms=100)").find("not judged"), std::string::npos);
-  EXPECT_FALSE(error_band("h200", "h200").empty());
+  EXPECT_NE(error_band("h200", "h200").find("fixed-split:fa2"), std::string::npos);
+  EXPECT_NE(error_band("b200", "b200").find("not yet judged"), std::string::npos);
   EXPECT_THROW(error_band_from("{", "f", "h200"), workloads::InputError);
   EXPECT_THROW(error_band_from(R"({"judged":[{"machine":"h200"}]})", "f", "h200"), workloads::InputError);
 }

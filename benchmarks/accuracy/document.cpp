@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// The words of docs/accuracy.md. Figures come from the tables alone, so that the words stay true.
+#include "benchmarks/accuracy/tables.h"
+
+namespace splitwave::accuracy {
+namespace {
+
+constexpr const char* kHead = R"(# Predicted against measured
+
+Written by `scripts/accuracy` from the measured times in `benchmarks/accuracy/`; do not edit. Every prediction with its
+breakdown is a line of [accuracy.csv](accuracy.csv). Errors are (predicted - measured) / measured; "data-sheet roofline"
+is the mean error of K and V over the data sheet's bandwidth, on the same points.
+
+)";
+
+constexpr const char* kSeen = R"(## One H200, kernels that were looked at
+
+Decode attention, fp16, one query token, 129 shapes, K and V cold but for shapes below 0.6 MB; others' kernels at fixed
+commits, timed by replays of a CUDA graph. The simulator sees their plans only. All shapes count, the three that the
+prologues are taken from too. The structure of the model was chosen while looking at these times, so they say how well it
+explains, not how well it would do on something that it never met.
+
+)";
+
+constexpr const char* kOrder = R"(
+### Which kernel is faster
+
+"Same sign": of two kernels on one shape whose measured times differ by more than 10 %, the one measured faster is the one
+predicted faster. Kendall's tau counts all pairs of a shape. "Regret": time lost by taking the kernel that is predicted
+fastest.
+
+)";
+
+constexpr const char* kWithout = R"(
+### With no constants of the kernels' own
+
+The same, with one set of costs for every kernel, made of the machine's latencies and counts of instructions
+(`benchmarks/accuracy/generic.cpp`): two memory latencies of prologue, one for a further item, two flags to make a result
+seen, a launch and two L2 latencies for a merge kernel, and so on. What is read in the sources stays: tiles, threads,
+stages, padding, how many loads depend on each other, the depth of the merge's pipeline.
+
+)";
+
+constexpr const char* kUnseen = R"(
+## Machines and kernels that were not looked at
+
+Serving engines' times, published by NVIDIA (ai-dynamo/aiconfigurator, Apache-2.0, see `benchmarks/accuracy/engines.csv`):
+bf16, uniform batches, pages of 16 tokens, replays of a CUDA graph over the same buffers. They differ from what is
+predicted in known ways: a kernel that writes the new token's K and V is timed along (a node of the graph is added for
+it); the buffers are read again and again, so that those of up to the size of L2 come from it in part; vLLM's builds of
+the kernels have page tables and bounds of splits of their own, which the schedules here do not follow. Of the A100, only
+the data sheet is known, and what the H200 showed is taken over. No constant was changed for these times.
+
+)";
+
+}  // namespace
+
+std::string document(const Judged& seen, std::span<const Judged> unseen) {
+  std::string text = kHead;
+  text += kSeen + kernel_table(seen.own) + "\nBy size:\n\n" + size_table(seen.own);
+  text += kOrder + order_table(seen);
+  text += kWithout + kernel_table(seen.without) + "\n" + size_table(seen.without);
+  text += kUnseen;
+  for (const Judged& one : unseen) {
+    text += "### " + one.machine + "\n\n" + kernel_table(one.own) + "\n" + size_table(one.own);
+    text += "\nWith no constants of the kernels' own:\n\n" + kernel_table(one.without);
+    if (&one != &unseen.back()) text += "\n";
+  }
+  return text;
+}
+
+}  // namespace splitwave::accuracy

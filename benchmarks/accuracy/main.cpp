@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predicted against measured times of other people's kernels.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "benchmarks/accuracy/tables.h"
+#include "reports/output_files.h"
+#include "workloads/load.h"
+
+namespace {
+
+using namespace splitwave;
+
+constexpr const char* kUsage = R"(usage:
+  accuracy --write ROOT
+      docs/accuracy.md, docs/accuracy.csv and cli/advise_accuracy.json from the times in ROOT/benchmarks/accuracy
+  accuracy --check ROOT
+      ends with status 1 if --write would change one of these files
+  accuracy SHAPES.csv TIMES.csv [--machine NAME] [--no-kernel-constants] [--rows] [--skip SHAPE,...]
+      a table of the times of one's own; --rows: every prediction; --skip: shapes that do not count
+)";
+
+struct Arguments {
+  std::string root;
+  bool check = false;
+  std::vector<std::string> files;
+  std::string machine = "h200";
+  bool rows = false;
+  bool no_kernel_constants = false;
+  std::vector<std::string> skipped;
+};
+
+/// False if the arguments are not those of the usage.
+bool parse(int argc, char** argv, Arguments& arguments) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const bool value = i + 1 < argc;
+    if (argument == "--rows") {
+      arguments.rows = true;
+    } else if (argument == "--no-kernel-constants") {
+      arguments.no_kernel_constants = true;
+    } else if ((argument == "--write" || argument == "--check") && value) {
+      arguments.check = argument == "--check";
+      arguments.root = argv[++i];
+    } else if (argument == "--machine" && value) {
+      arguments.machine = argv[++i];
+    } else if (argument == "--skip" && value) {
+      arguments.skipped = accuracy::fields_of(argv[++i], ',');
+    } else if (argument.starts_with("--")) {
+      return false;
+    } else {
+      arguments.files.push_back(argument);
+    }
+  }
+  return arguments.root.empty() ? arguments.files.size() == 2 : arguments.files.empty();
+}
+
+accuracy::Judged judge(const std::vector<accuracy::Point>& points, const std::string& machine_name) {
+  const simulator::Machine machine = simulator::load_machine(machine_name);
+  return {machine.name, accuracy::predict_all(points, machine, accuracy::Constants::of_kernel),
+          accuracy::predict_all(points, machine, accuracy::Constants::of_machine)};
+}
+
+void print_table(const Arguments& arguments) {
+  std::vector<accuracy::Point> points = accuracy::read_peers(arguments.files[0], arguments.files[1]);
+  const auto& skipped = arguments.skipped;
+  std::erase_if(points, [&](const accuracy::Point& point) {
+    return std::find(skipped.begin(), skipped.end(), point.workload.name) != skipped.end();
+  });
+  accuracy::Judged judged = judge(points, arguments.machine);
+  if (arguments.rows) {
+    fmt::print("{}", accuracy::all_predictions({&judged, 1}));
+    return;
+  }
+  fmt::print("{}", accuracy::kernel_table(arguments.no_kernel_constants ? judged.without : judged.own));
+}
+
+/// The files that --write makes, by path from the root.
+std::vector<std::pair<std::string, std::string>> documents(const std::string& root) {
+  const std::string data = root + "/benchmarks/accuracy/";
+  const std::vector<accuracy::Point> seen =
+      accuracy::read_peers(root + "/tests/gpu/public_shapes.csv", data + "h200_peers.csv");
+  const std::vector<accuracy::Point> h200 = accuracy::read_engines(data + "engines.csv", "H200-SXM");
+  const std::vector<accuracy::Point> a100 = accuracy::read_engines(data + "engines.csv", "A100-SXM4-80GB");
+  const std::vector<accuracy::Judged> judged = {judge(seen, "h200"), judge(h200, "h200"), judge(a100, "a100")};
+  return {{"docs/accuracy.md", accuracy::document(judged.front(), std::span(judged).subspan(1))},
+          {"docs/accuracy.csv", accuracy::all_predictions(judged)},
+          // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
+          {"cli/advise_accuracy.json", accuracy::error_bands(std::vector{judged.front(), judged.back()})}};
+}
+
+/// Writes the files, or returns 1 and names those that are not as they would be written.
+int write_all(const Arguments& arguments) {
+  int status = 0;
+  for (const auto& [path, text] : documents(arguments.root)) {
+    const std::string file = arguments.root + "/" + path;
+    if (!arguments.check) {
+      reports::write_file(file, text);
+    } else if (workloads::read_text_file(file) != text) {
+      fmt::print(stderr, "accuracy: {} is not what the simulator predicts now; run scripts/accuracy\n", path);
+      status = 1;
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  Arguments arguments;
+  if (!parse(argc, argv, arguments)) {
+    fmt::print(stderr, "{}", kUsage);
+    return 2;
+  }
+  try {
+    if (!arguments.root.empty()) return write_all(arguments);
+    print_table(arguments);
+    return 0;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "accuracy: {}\n", error.what());
+    return 2;
+  }
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/accuracy/points.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <map>
+#include <sstream>
+
+#include "workloads/error.h"
+#include "workloads/load.h"
+
+namespace splitwave::accuracy {
+namespace {
+
+/// Where a line is, for messages.
+struct Place {
+  std::string file;
+  std::size_t line = 0;
+};
+
+struct Line {
+  Place at;
+  std::vector<std::string> fields;
+};
+
+/// The lines of a file, without those that begin with #.
+std::vector<Line> read_lines(const std::string& file) {
+  std::vector<Line> lines;
+  std::stringstream stream(workloads::read_text_file(file));
+  std::size_t number = 0;
+  for (std::string text; std::getline(stream, text);) {
+    ++number;
+    if (!text.starts_with('#')) lines.push_back({{file, number}, fields_of(text, ',')});
+  }
+  return lines;
+}
+
+/// The same without the first, which names the columns.
+std::vector<Line> read_table(const std::string& file) {
+  std::vector<Line> lines = read_lines(file);
+  if (lines.empty())
+    throw workloads::InputError(file + ": it is empty; allowed: a line that names the columns, then data");
+  lines.erase(lines.begin());
+  return lines;
+}
+
+template <typename Number>
+Number number(const std::string& text, const Place& at) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    throw workloads::InputError(fmt::format("{}:{}: '{}' is no number", at.file, at.line, text));
+  }
+  return value;
+}
+
+void require_fields(const std::vector<std::string>& fields, std::size_t least, const Place& at) {
+  if (fields.size() >= least) return;
+  throw workloads::InputError(
+      fmt::format("{}:{}: {} columns; allowed: at least {}", at.file, at.line, fields.size(), least));
+}
+
+workloads::Geometry geometry_of(std::int32_t query_heads, std::int32_t kv_heads, std::int32_t head_dim,
+                                std::int32_t value_dim) {
+  workloads::Geometry geometry;
+  geometry.query_heads = query_heads;
+  geometry.kv_heads = kv_heads;
+  geometry.head_dim = head_dim;
+  geometry.value_dim = value_dim;
+  geometry.kind = head_dim != value_dim     ? workloads::AttentionKind::mla
+                  : query_heads == kv_heads ? workloads::AttentionKind::mha
+                  : kv_heads == 1           ? workloads::AttentionKind::mqa
+                                            : workloads::AttentionKind::gqa;
+  return geometry;
+}
+
+workloads::Workload shape_of(const std::vector<std::string>& fields, const Place& at) {
+  require_fields(fields, 7, at);
+  const auto integer = [&](std::size_t column) { return number<std::int32_t>(fields[column], at); };
+  workloads::Workload workload;
+  workload.name = fields[0];
+  workload.geometry = geometry_of(integer(2), integer(3), integer(4), integer(5));
+  const std::vector<std::string> contexts = fields_of(fields[6], ';');
+  const auto batch = static_cast<std::size_t>(integer(1));
+  if (contexts.size() != 1 && contexts.size() != batch) {
+    throw workloads::InputError(
+        fmt::format("{}:{}: {} contexts; allowed: one, or {}", at.file, at.line, contexts.size(), batch));
+  }
+  for (std::size_t i = 0; i < batch; ++i) {
+    workload.requests.push_back({1, number<std::int32_t>(contexts[contexts.size() == 1 ? 0 : i], at)});
+  }
+  workloads::validate(workload);
+  return workload;
+}
+
+}  // namespace
+
+std::vector<std::string> fields_of(const std::string& line, char separator) {
+  std::vector<std::string> fields;
+  std::stringstream stream(line);
+  for (std::string field; std::getline(stream, field, separator);) fields.push_back(field);
+  return fields;
+}
+
+std::vector<Point> read_peers(const std::string& shapes, const std::string& times) {
+  std::map<std::string, workloads::Workload> known;
+  for (const auto& [at, fields] : read_lines(shapes)) {
+    const workloads::Workload workload = shape_of(fields, at);
+    known.emplace(workload.name, workload);
+  }
+  std::vector<Point> points;
+  for (const auto& [at, fields] : read_table(times)) {
+    require_fields(fields, 3, at);
+    if (fields[2] != "ok") continue;
+    require_fields(fields, 4, at);
+    const auto shape = known.find(fields[1]);
+    if (shape == known.end()) {
+      throw workloads::InputError(fmt::format("{}:{}: shape {} is not in {}", times, at.line, fields[1], shapes));
+    }
+    points.push_back({fields[0], shape->second, number<double>(fields[3], at) * 1e-6, fields.back()});
+  }
+  return points;
+}
+
+std::vector<Point> read_engines(const std::string& file, const std::string& device) {
+  std::vector<Point> points;
+  for (const auto& [at, fields] : read_table(file)) {
+    require_fields(fields, 8, at);
+    if (fields[0] != device) continue;
+    const auto integer = [&, &at = at, &fields = fields](std::size_t column) {
+      return number<std::int32_t>(fields[column], at);
+    };
+    Point point;
+    point.kernel = fields[1];
+    point.workload.geometry = geometry_of(integer(4), integer(5), integer(6), integer(6));
+    point.workload.geometry.dtype = workloads::Dtype::bf16;
+    point.workload.requests.assign(static_cast<std::size_t>(integer(2)), {1, integer(3)});
+    point.workload.kv = {workloads::KvLayout::paged, 16, {}};
+    point.workload.name = fmt::format("h={}/{} d={} {} x {}", fields[4], fields[5], fields[6], fields[2], fields[3]);
+    workloads::validate(point.workload);
+    point.seconds = number<double>(fields[7], at) * 1e-6;
+    points.push_back(std::move(point));
+  }
+  return points;
+}
+
+}  // namespace splitwave::accuracy

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measured times, as the accuracy program reads them. In all files, lines that begin with # are left out.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/workload.h"
+
+namespace splitwave::accuracy {
+
+/// One kernel on one shape.
+struct Point {
+  std::string kernel;
+  workloads::Workload workload;  ///< its name is the shape's
+  double seconds = 0;            ///< measured
+  std::string note;              ///< what the kernel's own planner said: "chunk=256 padded_batch=33"
+};
+
+/// The parts of a text between separators.
+std::vector<std::string> fields_of(const std::string& line, char separator);
+
+/// Times of `times` that are "ok" (kernel, shape, status, microseconds, ..., note; with a header line) on the shapes of
+/// `shapes` (id, batch, query heads, KV heads, head dim, value dim, context: one, or one per request joined by ';').
+/// Throws InputError naming file and line.
+std::vector<Point> read_peers(const std::string& shapes, const std::string& times);
+
+/// Times of serving engines, uniform batches, paged by 16 tokens (device, kernel, batch, context, query heads, KV
+/// heads, head dim, microseconds; with a header line); those of `device`. Throws InputError naming file and line.
+std::vector<Point> read_engines(const std::string& file, const std::string& device);
+
+}  // namespace splitwave::accuracy

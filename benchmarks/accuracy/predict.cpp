@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/accuracy/predict.h"
+
+#include <algorithm>
+#include <array>
+
+#include "schedules/schedules.h"
+#include "simulator/simulate.h"
+#include "workloads/error.h"
+
+namespace splitwave::accuracy {
+namespace {
+
+constexpr std::array kPeers = {
+    Peer{"fa2-flashdecoding", "fixed-split:fa2", "FlashAttention-2 split-KV"},
+    Peer{"fa3-novarlen", "fixed-split:fa3", "FlashAttention-3, plain"},
+    Peer{"fa3", "fa3", "FlashAttention-3, cache lengths"},
+    Peer{"fa3-seqaware", "seq-aware", "FlashAttention-3, sequence-aware"},
+    Peer{"flashinfer-tc-nopdl", "flashinfer", "FlashInfer tensor-core, no programmatic launch"},
+    Peer{"flashinfer-decode", "", "FlashInfer CUDA-core"},
+    Peer{"flashinfer-persistent", "flashinfer-holistic", "FlashInfer persistent"},
+    Peer{"ort-lean", "lean:ort", "LeanAttention (ONNX Runtime)"},
+    Peer{"flashmla", "flashmla", "FlashMLA"},
+    Peer{"vLLM0.24 FA3", "fa3", "FlashAttention-3 in vLLM 0.24"},
+    Peer{"vLLM0.14 FA2", "fixed-split:fa2", "FlashAttention-2 in vLLM 0.14"}};
+
+/// Data that are read again and again stay in L2 as long as they take little more than half of it.
+constexpr double kShareOfL2 = 0.6;
+
+constexpr double kPageBytes = 2 << 20;
+
+bool of_engine(const Peer& peer) {
+  return peer.kernel.starts_with("vLLM");
+}
+
+/// The number behind "KEY=" in a note of the measurements.
+std::int32_t noted(const std::string& note, const std::string& key) {
+  const std::size_t at = note.find(key + "=");
+  if (at == std::string::npos) throw workloads::InputError("times: no " + key + " in the note " + note);
+  return std::stoi(note.substr(at + key.size() + 1));
+}
+
+/// FlashInfer's CUDA-core decode, for which no schedule stands: chunks of the noted length, KV head by KV head, each
+/// head's CTAs padded to the noted number with ones that have nothing to do (attention/scheduler.cuh:442-443).
+schedules::Plan cuda_core_plan(const workloads::Workload& workload, const std::string& note,
+                               const schedules::Grid& grid) {
+  const schedules::Plan chunks =
+      schedules::make_plan("fixed-size:" + std::to_string(noted(note, "chunk")), workload, grid);
+  schedules::Plan plan = chunks;
+  plan.items.clear();
+  plan.cta_begin = {0};
+  const std::int32_t padded = noted(note, "padded_batch");
+  for (std::int32_t head = 0; head < workload.geometry.kv_heads; ++head) {
+    std::int32_t ctas = 0;
+    for (const schedules::Item& item : chunks.items) {
+      if (schedules::kv_head(workload, chunks.outputs[static_cast<std::size_t>(item.output)]) != head) continue;
+      plan.items.push_back(item);
+      plan.cta_begin.push_back(static_cast<std::int32_t>(plan.items.size()));
+      ++ctas;
+    }
+    for (; ctas < padded; ++ctas) plan.cta_begin.push_back(static_cast<std::int32_t>(plan.items.size()));
+  }
+  return plan;
+}
+
+/// vLLM's call takes FlashAttention-2's split rule only where it swaps groups and queries
+/// (vllm-project/flash-attention, csrc/flash_attn/flash_api.cpp, mha_varlen_fwd).
+std::string_view schedule_of(const Peer& peer, const workloads::Workload& workload) {
+  return of_engine(peer) && peer.schedule == "fixed-split:fa2" && workload.geometry.group() == 1 ? "fa2"
+                                                                                                 : peer.schedule;
+}
+
+/// Engines write the new token's K and V with a kernel of its own before, on buffers that stay in L2: a node of the
+/// graph that loads, then stores.
+double extra_seconds(const Peer& peer, const simulator::Machine& machine) {
+  return of_engine(peer) ? machine.launch_seconds + 2 * machine.l2_latency_seconds : 0;
+}
+
+/// The libraries' kernels were timed on up to 1,024 copies of K and V in turn, 400 MB or more; engines on one.
+simulator::L2State l2_state(const Peer& peer, double bytes, const simulator::Machine& machine) {
+  const bool stays = of_engine(peer) && bytes <= kShareOfL2 * static_cast<double>(machine.l2_bytes);
+  return stays ? simulator::L2State::warm : simulator::L2State::cold;
+}
+
+Prediction predict(const Point& point, const Peer& peer, const simulator::Machine& machine, Constants constants) {
+  const workloads::Workload& workload = point.workload;
+  const std::string_view schedule = schedule_of(peer, workload);
+  simulator::Kernel kernel = schedule.empty() ? simulator::load_kernel(peer.kernel, workload, machine)
+                                              : simulator::native_kernel(schedule, workload, machine);
+  const schedules::Grid grid = simulator::grid_of(machine, kernel);
+  const schedules::Plan plan =
+      schedule.empty() ? cuda_core_plan(workload, point.note, grid) : schedules::make_plan(schedule, workload, grid);
+  if (!schedule.empty()) kernel = simulator::native_kernel(plan, workload, machine);
+  if (constants == Constants::of_machine)
+    kernel = without_own_constants(kernel, machine, workload.geometry, plan.merge);
+  Prediction result;
+  result.point = &point;
+  result.peer = &peer;
+  result.bytes = static_cast<double>(workloads::kv_bytes(workload));
+  result.roofline_seconds = result.bytes / machine.dram_peak_bytes_per_second;
+  simulator::SimulateOptions options;
+  options.l2 = l2_state(peer, result.bytes, machine);
+  // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched.
+  options.new_pages = std::min(1.0, result.bytes / kPageBytes);
+  const schedules::Timeline timeline = simulate(workload, plan, machine, kernel, options);
+  result.seconds = timeline.seconds + extra_seconds(peer, machine);
+  result.parts = timeline.breakdown;
+  return result;
+}
+
+}  // namespace
+
+std::span<const Peer> peers() {
+  return kPeers;
+}
+
+std::vector<Prediction> predict_all(std::span<const Point> points, const simulator::Machine& machine,
+                                    Constants constants) {
+  std::vector<Prediction> predictions;
+  for (const Peer& peer : kPeers) {
+    for (const Point& point : points) {
+      if (point.kernel == peer.kernel) predictions.push_back(predict(point, peer, machine, constants));
+    }
+  }
+  return predictions;
+}
+
+}  // namespace splitwave::accuracy

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "benchmarks/accuracy/tables.h"
+
+#include <fmt/format.h>
+
+#include "benchmarks/accuracy/statistics.h"
+#include "reports/table.h"
+
+namespace splitwave::accuracy {
+namespace {
+
+using reports::Align;
+
+bool all(const Prediction&) {
+  return true;
+}
+
+auto of_peer(const Peer& peer) {
+  return [&peer](const Prediction& one) { return one.peer == &peer; };
+}
+
+std::string percent(double ratio) {
+  return fmt::format("{:.1f}", ratio * 100);
+}
+
+reports::Table error_table(const std::string& first_column) {
+  return {{{first_column, Align::left},
+           {"n", Align::right},
+           {"MAPE %", Align::right},
+           {"p50", Align::right},
+           {"p90", Align::right},
+           {"max", Align::right},
+           {"bias", Align::right},
+           {"data-sheet roofline", Align::right}},
+          {}};
+}
+
+void add_row(reports::Table& table, std::string_view title, const Summary& errors) {
+  if (errors.points == 0) return;
+  table.rows.push_back({std::string(title), std::to_string(errors.points), percent(errors.mean), percent(errors.p50),
+                        percent(errors.p90), percent(errors.most), fmt::format("{:+.1f}", errors.bias * 100),
+                        percent(errors.roofline_mean)});
+}
+
+std::vector<std::string> order_row(const std::string& title, const Order& one) {
+  return {title,
+          std::to_string(one.pairs),
+          percent(static_cast<double>(one.right) / static_cast<double>(one.pairs)),
+          std::to_string(one.shapes),
+          fmt::format("{:.2f}", one.tau_mean),
+          fmt::format("{:.2f}", one.tau_median),
+          fmt::format("{:.2f}", one.tau_p10),
+          percent(one.regret_mean)};
+}
+
+std::string band(const Summary& errors) {
+  return fmt::format(R"("points": {}, "median_error": {:.3f}, "p90_error": {:.3f})", errors.points, errors.p50,
+                     errors.p90);
+}
+
+}  // namespace
+
+std::string kernel_table(std::span<const Prediction> predictions) {
+  reports::Table table = error_table("kernel");
+  for (const Peer& peer : peers()) add_row(table, peer.title, summarize(predictions, of_peer(peer)));
+  if (table.rows.size() != 1) add_row(table, "all", summarize(predictions, all));
+  return reports::to_markdown(table);
+}
+
+std::string size_table(std::span<const Prediction> predictions) {
+  reports::Table table = error_table("K and V");
+  for (const SizeClass& size : size_classes()) {
+    add_row(table, size.title, summarize(predictions, [&](const Prediction& one) {
+              return one.bytes >= size.least_bytes && one.bytes < size.most_bytes;
+            }));
+  }
+  return reports::to_markdown(table);
+}
+
+std::string order_table(const Judged& judged) {
+  reports::Table table{{{"constants", Align::left},
+                        {"pairs", Align::right},
+                        {"same sign %", Align::right},
+                        {"shapes", Align::right},
+                        {"tau mean", Align::right},
+                        {"median", Align::right},
+                        {"p10", Align::right},
+                        {"regret %", Align::right}},
+                       {}};
+  table.rows.push_back(order_row("each kernel's own", order(judged.own)));
+  table.rows.push_back(order_row("none", order(judged.without)));
+  return reports::to_markdown(table);
+}
+
+std::string all_predictions(std::span<const Judged> judged) {
+  std::string text =
+      "machine,kernel,shape,measured_us,predicted_us,error_percent,without_constants_us,roofline_us,launch_us,ramp_us,"
+      "stream_us,compute_us,merge_us,wait_us,idle_us\n";
+  for (const Judged& machine : judged) {
+    for (std::size_t i = 0; i < machine.own.size(); ++i) {
+      const Prediction& one = machine.own[i];
+      const schedules::Breakdown& p = one.parts;
+      text += fmt::format("{},{},{},{:.3f},{:.3f},{:.1f},{:.3f},{:.3f}", machine.machine, one.point->kernel,
+                          one.point->workload.name, one.point->seconds * 1e6, one.seconds * 1e6, one.error() * 100,
+                          machine.without[i].seconds * 1e6, one.roofline_seconds * 1e6);
+      for (const double part : {p.launch, p.ramp, p.stream, p.compute, p.merge, p.wait, p.idle}) {
+        text += fmt::format(",{:.2f}", part * 1e6);
+      }
+      text += '\n';
+    }
+  }
+  return text;
+}
+
+std::string error_bands(std::span<const Judged> judged) {
+  constexpr const char* source = "docs/accuracy.md, scripts/accuracy";
+  std::string text =
+      "{\n  \"format\": 1,\n  \"note\": \"How well the simulator's predictions agree with measured kernels, written by "
+      "scripts/accuracy: per machine (its name in simulator/machines) and per schedule, points, median_error and "
+      "p90_error (ratios), and where the figures come from.\",\n  \"judged\": [";
+  const char* separator = "\n";
+  for (const Judged& machine : judged) {
+    text += fmt::format("{}    {{\"machine\": \"{}\", {}, \"source\": \"{}\",\n     \"schedules\": [", separator,
+                        machine.machine, band(summarize(machine.own, all)), source);
+    const char* inner = "\n";
+    for (const Peer& peer : peers()) {
+      const Summary errors = summarize(machine.own, of_peer(peer));
+      if (errors.points == 0 || peer.schedule.empty()) continue;
+      text += fmt::format("{}       {{\"schedule\": \"{}\", {}}}", inner, peer.schedule, band(errors));
+      inner = ",\n";
+    }
+    text += "\n     ]}";
+    separator = ",\n";
+  }
+  return text + "\n  ]\n}\n";
+}
+
+}  // namespace splitwave::accuracy

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predictions as text: tables for people, CSV with all of them, the error bands that advise carries.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "benchmarks/accuracy/predict.h"
+
+namespace splitwave::accuracy {
+
+/// Predictions of the same points on one machine, with the kernels' own constants and without.
+struct Judged {
+  std::string machine;
+  std::vector<Prediction> own;
+  std::vector<Prediction> without;
+};
+
+/// A row per kernel, then all: n, MAPE, p50, p90, max, bias, roofline. Markdown.
+std::string kernel_table(std::span<const Prediction> predictions);
+
+/// The same by size of K and V.
+std::string size_table(std::span<const Prediction> predictions);
+
+/// Sign of the speed-up between kernels and Kendall's tau, with the kernels' own constants and without. Markdown.
+std::string order_table(const Judged& judged);
+
+/// Every prediction, one per line.
+std::string all_predictions(std::span<const Judged> judged);
+
+/// docs/accuracy.md: one H200 whose kernels were looked at, then machines and shapes that were not.
+std::string document(const Judged& seen, std::span<const Judged> unseen);
+
+/// cli/advise_accuracy.json: per machine and schedule, how well predictions agree with measurements.
+std::string error_bands(std::span<const Judged> judged);
+
+}  // namespace splitwave::accuracy

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/bound.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "simulator/merge.h"
+
+namespace splitwave::simulator {
+namespace {
+
+/// What rounding may differ by between the bound and the event loop.
+constexpr double kSlack = 1 - 1e-9;
+
+struct Bytes {
+  double all = 0;
+  double of_longest_list = 0;
+};
+
+Bytes bytes_of(const schedules::Plan& plan, double bytes_per_token) {
+  Bytes bytes;
+  for (std::int32_t list = 0; list < plan.lists(); ++list) {
+    double tokens = 0;
+    for (const schedules::Item& item : plan.list(list)) tokens += item.tokens();
+    bytes.all += tokens * bytes_per_token;
+    bytes.of_longest_list = std::max(bytes.of_longest_list, tokens * bytes_per_token);
+  }
+  return bytes;
+}
+
+/// Most bytes/s of a CTA that is alone on the machine.
+double lone_rate(const Work& work, const Machine& machine) {
+  double least_arithmetic = std::numeric_limits<double>::infinity();
+  for (const TokenSeconds& cost : work.seconds_per_byte) least_arithmetic = std::min(least_arithmetic, cost.lone);
+  double rate = machine.sm_bytes_per_second;
+  if (work.law.latency_seconds > 0) rate = std::min(rate, work.law.bytes_in_flight / work.law.latency_seconds);
+  return least_arithmetic > 0 ? std::min(rate, 1 / least_arithmetic) : rate;
+}
+
+}  // namespace
+
+double least_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                     const Kernel& kernel, const SimulateOptions& options) {
+  if (machine.cpu || plan.lists() == 0) return 0;
+  const std::int32_t resident = grid_of(machine, kernel, options.ctas_per_sm).resident();
+  const Work work = make_work(workload, plan, machine, kernel, options, resident);
+  const Bytes bytes = bytes_of(plan, work.bytes_per_token);
+  double all_sms = std::min(machine.sms * machine.sm_bytes_per_second, work.law.l2_bytes_per_second);
+  if (work.law.dram_share > 0) all_sms = std::min(all_sms, work.law.plateau / work.law.dram_share);
+  const double stream = std::max(bytes.all / all_sms, bytes.of_longest_list / lone_rate(work, machine));
+  const double before = machine.launch_seconds + kernel.prologue_seconds + work.cold_seconds;
+  return kSlack * (before + stream + separate_merge_seconds(workload, plan, machine, kernel));
+}
+
+}  // namespace splitwave::simulator
