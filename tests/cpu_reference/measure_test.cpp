@@ -94,7 +94,7 @@ TEST(KvRead, OneHeadOfManyInATokenMajorLayoutIsReadByRows) {
   EXPECT_EQ(kv_read_bytes_per_second(constants, workload).front(), 2);
 }
 
-#if !defined(__SANITIZE_THREAD__)  // which makes the tiles, all on one thread, so slow that this takes minutes
+#if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which make the tiles take minutes
 TEST(CpuConstants, AreSensible) {
   const CpuConstants constants = measure_cpu(1);
   EXPECT_FALSE(constants.model.empty());

