@@ -35,13 +35,13 @@ struct CompareOptions {
   bool json = false;
 };
 
-/// What a comparison is made of, loaded and checked. The CPU comes last: measuring it takes time that bad input must
-/// not.
+/// What a comparison is made of, loaded and checked. The executor comes last: measuring a CPU takes time that bad input
+/// must not.
 struct Job {
   std::vector<workloads::Workload> workloads;
   std::vector<std::string> schedules;
-  std::vector<Target> gpus;
-  Target cpu;
+  std::vector<Target> gpus;  ///< predicted only
+  Executor executor;
   std::tm begin{};
 };
 
@@ -67,19 +67,22 @@ std::string baseline_of(const std::vector<std::string>& schedules) {
 CheckCount execute(const Job& job, const TimingBudget& budget, RecordSink& sink) {
   double work = 0;
   for (const workloads::Workload& workload : job.workloads) {
-    work += measuring_work(workload, job.schedules.size());
+    work += job.executor.work(workload, job.schedules.size());
   }
   Progress progress(work);
   CheckCount checks;
   for (const workloads::Workload& workload : job.workloads) {
     for (const Target& gpu : job.gpus) {
+      if (gpu.name == job.executor.target.name) {
+        continue;  // predicted beside the measurements
+      }
       progress.show("predicting " + workload.name + " on " + gpu.name);
       for (const std::string& schedule : job.schedules) {
         stop_if_asked();
         sink.add(predicted_record(schedule, workload, gpu, false));
       }
     }
-    measure_workload(workload, job.schedules, job.cpu, budget, true, sink, progress, checks);
+    job.executor.measure(workload, job.schedules, job.executor.target, budget, true, {sink, progress, checks});
   }
   return checks;
 }
@@ -89,26 +92,22 @@ std::vector<std::pair<std::string, std::string>> environment(const Job& job, con
   for (const Target& gpu : job.gpus) {
     machines.push_back(gpu.name);
   }
-  return {
+  std::vector<std::pair<std::string, std::string>> rows = {
       {"Date", fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", job.begin)},
       {"splitwave", fmt::format("{} ({})", version(), commit())},
-      {"CPU", job.cpu.name},
       {"Simulated machines", fmt::format("{}", fmt::join(machines, ", "))},
       {"Workloads", fmt::format("{} ({})", options.workload.workload, job.workloads.size())},
-      {"Schedules", fmt::format("{}", fmt::join(job.schedules, ", "))},
-      {"Timing", fmt::format("cold caches, at least {} runs and {} s of each plan; median, p20, p80 in records.jsonl",
-                             options.budget.samples, options.budget.seconds)},
-      {"Plans on the CPU", "one CTA per thread, each schedule's own tile sizes"},
-      {"CPU prediction",
-       "from bandwidth, tile time and overheads measured at the start of this run, apart from the plans"}};
+      {"Schedules", fmt::format("{}", fmt::join(job.schedules, ", "))}};
+  rows.insert(rows.end(), job.executor.environment.begin(), job.executor.environment.end());
+  return rows;
 }
 
 /// Writes pictures, report.md and the finished records.
 void write_report(const Job& job, const CompareOptions& options, const std::filesystem::path& folder,
                   const CheckCount& checks, RecordSink& sink) {
   const std::string baseline = baseline_of(job.schedules);
-  const std::string caption =
-      fmt::format("{}; splitwave {} ({}); {:%Y-%m-%d} UTC; cold caches", job.cpu.name, version(), commit(), job.begin);
+  const std::string caption = fmt::format("{}; splitwave {} ({}); {:%Y-%m-%d} UTC; cold caches",
+                                          job.executor.target.name, version(), commit(), job.begin);
   std::vector<reports::Figure> figures = {reports::speed_up_figure(sink.records(), baseline, caption)};
   if (!reports::pair_up(sink.records()).empty()) {
     figures.push_back(reports::predicted_measured_figure(sink.records(), caption));
@@ -156,7 +155,7 @@ int compare_all(const CompareOptions& options) {
       options.out.empty() ? fmt::format("out/{:%Y-%m-%dT%H%M%S}Z", job.begin) : options.out;
   catch_stop_signals();
   RecordSink sink(folder.string(), options.json);
-  job.cpu = this_cpu(thread_count(options.threads), true);
+  job.executor = make_executor(options.executor, thread_count(options.threads), true, options.budget);
   const CheckCount checks = execute(job, options.budget, sink);
   write_report(job, options, folder, checks, sink);
   if (!options.json) {
@@ -173,12 +172,13 @@ int compare_all(const CompareOptions& options) {
 
 void add_compare(CLI::App& program, int& status) {
   const auto options = std::make_shared<CompareOptions>();
-  CLI::App* verb = program.add_subcommand(
-      "compare", "The main job: predict, run on this CPU, check and report every schedule on a suite");
+  CLI::App* verb =
+      program.add_subcommand("compare", "The main job: predict, run here, check and report every schedule on a suite");
   verb->footer(
       "  splitwave compare\n"
       "  splitwave compare -w llama-3-8b:4q1s4k --schedule fa2,fixed-split:fa2,lean\n"
-      "  splitwave compare -w my-suite.json --gpu b200 --out out/mine");
+      "  splitwave compare -w my-suite.json --gpu b200 --out out/mine\n"
+      "  splitwave compare --executor cuda --schedule auto,fa2,fixed-split:fa2,lean");
   add_workload_options(*verb, options->workload);
   add_machine_options(*verb, options->machine);
   add_schedule_option(*verb, options->schedules);

@@ -17,11 +17,7 @@ namespace splitwave::cli {
 namespace {
 
 constexpr const char* kCpuExecutor = "cpu";
-/// Share of the available memory that tensors may take: outputs, the oracle's and the system need the rest.
-constexpr double kMemoryShare = 0.7;
-/// The oracle's time in plain reads of K and V, for the progress bar.
-constexpr double kOracleReads = 40;
-/// The same for one timed schedule, warm-up and cache flushes included.
+/// The time of one timed schedule in plain reads of K and V, warm-up and cache flushes included.
 constexpr double kTimingReads = 10;
 
 reports::Record measured_record(const workloads::Workload& workload, const Prediction& prediction, const Target& cpu,
@@ -52,11 +48,61 @@ std::optional<Prediction> predicted_or_failed(const std::string& schedule, const
   return std::nullopt;
 }
 
-void check(const reports::Record& record, const cpu_reference::Errors& errors, const cpu_reference::Tolerance& limit,
-           CheckCount& checks) {
-  ++checks.checked;
+double cpu_work(const workloads::Workload& workload, std::size_t schedules) {
+  return static_cast<double>(workloads::minimal_bytes(workload)) *
+         (kOracleReads + kTimingReads * static_cast<double>(schedules));
+}
+
+void measure_on_cpu(const workloads::Workload& workload, const std::vector<std::string>& schedules, const Target& cpu,
+                    const TimingBudget& budget, bool predicted, const MeasureOutput& output) {
+  const auto bytes = static_cast<double>(workloads::minimal_bytes(workload));
+  stop_if_asked();
+  output.progress.show("oracle of " + workload.name);
+  const workloads::Tensors tensors = workloads::make_tensors(workload, tensor_memory_bytes());
+  const cpu_reference::Result<double> exact = cpu_reference::attend(workload, tensors);
+  output.progress.add(bytes * kOracleReads);
+  const cpu_reference::Tolerance limit = cpu_reference::tolerance(workload.geometry.dtype);
+  for (const std::string& schedule : schedules) {
+    stop_if_asked();
+    output.progress.show(schedule + " on " + workload.name);
+    const std::optional<Prediction> prediction = predicted_or_failed(schedule, workload, cpu, output.sink);
+    if (prediction) {
+      cpu_reference::Result<float> result;
+      const cpu_reference::Timing timing = cpu_reference::time_plan(
+          workload, tensors, prediction->plan, cpu.machine.sms, budget.samples, budget.seconds, result);
+      const cpu_reference::Errors errors = cpu_reference::compare(result, exact);
+      if (predicted) {
+        output.sink.add(record_of(*prediction, workload, cpu));
+      }
+      output.sink.add(measured_record(workload, *prediction, cpu, timing, errors));
+      output.checks.add(output.sink.records().back(), errors, limit);
+    }
+    output.progress.add(bytes * kTimingReads);
+  }
+}
+
+Executor cpu_executor(std::int32_t threads, bool measured_now, const TimingBudget& budget) {
+  Executor cpu;
+  cpu.target = this_cpu(threads, measured_now);
+  cpu.environment = {
+      {"CPU", cpu.target.name},
+      {"Timing", fmt::format("cold caches, at least {} runs and {} s of each plan; median, p20, p80 in records.jsonl",
+                             budget.samples, budget.seconds)},
+      {"Plans on the CPU", "one CTA per thread, each schedule's own tile sizes"},
+      {"CPU prediction",
+       "from bandwidth, tile time and overheads measured at the start of this run, apart from the plans"}};
+  cpu.work = cpu_work;
+  cpu.measure = measure_on_cpu;
+  return cpu;
+}
+
+}  // namespace
+
+void CheckCount::add(const reports::Record& record, const cpu_reference::Errors& errors,
+                     const cpu_reference::Tolerance& limit) {
+  ++checked;
   if (!cpu_reference::acceptable(errors, limit)) {
-    checks.wrong.push_back(fmt::format(
+    wrong.push_back(fmt::format(
         "{} by {}: worst row's relative L2 error {:.2e} (allowed {:.2e}), relative LSE error {:.2e} (allowed {:.2e}), "
         "{} misplaced non-finite elements",
         record.workload, record.schedule, errors.worst_row_relative_l2, limit.relative_l2, errors.lse_max_relative,
@@ -64,47 +110,29 @@ void check(const reports::Record& record, const cpu_reference::Errors& errors, c
   }
 }
 
-}  // namespace
-
 std::string CheckCount::sentence() const {
-  return wrong.empty() ? fmt::format("All {} outputs are within tolerance of the oracle.", checked)
-                       : fmt::format("{} of {} outputs are out of tolerance, the first: {}.", wrong.size(), checked,
-                                     wrong.front());
-}
-
-double measuring_work(const workloads::Workload& workload, std::size_t schedules) {
-  return static_cast<double>(workloads::minimal_bytes(workload)) *
-         (kOracleReads + kTimingReads * static_cast<double>(schedules));
-}
-
-void measure_workload(const workloads::Workload& workload, const std::vector<std::string>& schedules, const Target& cpu,
-                      const TimingBudget& budget, bool predicted, RecordSink& sink, Progress& progress,
-                      CheckCount& checks) {
-  const auto bytes = static_cast<double>(workloads::minimal_bytes(workload));
-  stop_if_asked();
-  progress.show("oracle of " + workload.name);
-  const workloads::Tensors tensors = workloads::make_tensors(
-      workload, static_cast<std::int64_t>(kMemoryShare * static_cast<double>(workloads::available_memory_bytes())));
-  const cpu_reference::Result<double> exact = cpu_reference::attend(workload, tensors);
-  progress.add(bytes * kOracleReads);
-  const cpu_reference::Tolerance limit = cpu_reference::tolerance(workload.geometry.dtype);
-  for (const std::string& schedule : schedules) {
-    stop_if_asked();
-    progress.show(schedule + " on " + workload.name);
-    const std::optional<Prediction> prediction = predicted_or_failed(schedule, workload, cpu, sink);
-    if (prediction) {
-      cpu_reference::Result<float> result;
-      const cpu_reference::Timing timing = cpu_reference::time_plan(
-          workload, tensors, prediction->plan, cpu.machine.sms, budget.samples, budget.seconds, result);
-      const cpu_reference::Errors errors = cpu_reference::compare(result, exact);
-      if (predicted) {
-        sink.add(record_of(*prediction, workload, cpu));
-      }
-      sink.add(measured_record(workload, *prediction, cpu, timing, errors));
-      check(sink.records().back(), errors, limit, checks);
-    }
-    progress.add(bytes * kTimingReads);
+  std::string text = wrong.empty() ? fmt::format("All {} outputs are within tolerance of the oracle.", checked)
+                                   : fmt::format("{} of {} outputs are out of tolerance, the first: {}.", wrong.size(),
+                                                 checked, wrong.front());
+  if (unchecked > 0) {
+    text += fmt::format(" {} more were not checked: too large for the oracle.", unchecked);
   }
+  return text;
+}
+
+std::int64_t tensor_memory_bytes() {
+  constexpr double kShare = 0.7;
+  return static_cast<std::int64_t>(kShare * static_cast<double>(workloads::available_memory_bytes()));
+}
+
+void require_executor(const std::string& name) {
+  if (name == "cuda") {
+    require_cuda();
+  }
+}
+
+Executor make_executor(const std::string& name, std::int32_t threads, bool measured_now, const TimingBudget& budget) {
+  return name == "cuda" ? cuda_executor(budget) : cpu_executor(threads, measured_now, budget);
 }
 
 }  // namespace splitwave::cli

@@ -41,9 +41,8 @@ void add_threads_option(CLI::App& app, std::int32_t& threads);
 /// --samples: least number of timed runs of each plan.
 void add_samples_option(CLI::App& app, std::int32_t& samples);
 
-/// --executor; the value is checked. Executors that this binary lacks throw MissingError.
+/// --executor; the value is checked.
 void add_executor_option(CLI::App& app, std::string& executor);
-void require_executor(const std::string& executor);
 
 /// --json; `help` says what is printed.
 void add_json_option(CLI::App& app, bool& json, const std::string& help);

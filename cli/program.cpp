@@ -10,6 +10,7 @@
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/signals.h"
+#include "gpu/error.h"
 #include "workloads/error.h"
 #include "workloads/text.h"
 
@@ -157,6 +158,9 @@ int run_program(int argc, const char* const* argv) {
   } catch (const workloads::MissingError& error) {
     complain(one_line(error.what()));
     return kMissing;
+  } catch (const gpu::DeviceError& error) {
+    complain("CUDA device: " + one_line(error.what()));
+    return kCheckFailed;
   } catch (const Stopped& stopped) {
     complain(stopped.signal == SIGINT ? "stopped by Ctrl-C" : "stopped by SIGTERM");
     return 128 + stopped.signal;

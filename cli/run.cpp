@@ -26,18 +26,18 @@ int run_all(const RunOptions& options) {
   require_executor(options.executor);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   const std::vector<std::string> names = chosen_schedules(options.schedules, loaded);
-  double work = 0;
-  for (const workloads::Workload& workload : loaded) {
-    work += measuring_work(workload, names.size());
-  }
   catch_stop_signals();
   RecordSink sink(options.out, options.json);
-  const Target cpu = this_cpu(thread_count(options.threads));
+  const Executor executor = make_executor(options.executor, thread_count(options.threads), false, options.budget);
+  double work = 0;
+  for (const workloads::Workload& workload : loaded) {
+    work += executor.work(workload, names.size());
+  }
   CheckCount checks;
   {
     Progress progress(work);
     for (const workloads::Workload& workload : loaded) {
-      measure_workload(workload, names, cpu, options.budget, false, sink, progress, checks);
+      executor.measure(workload, names, executor.target, options.budget, false, {sink, progress, checks});
     }
   }
   sink.finish();
@@ -58,7 +58,8 @@ void add_run(CLI::App& program, int& status) {
   verb->footer(
       "  splitwave run -w llama-3-8b:4q1s4k\n"
       "  splitwave run -w llama-3-8b:4q1s4k --schedule lean,fixed-split:4 --threads 2\n"
-      "  splitwave run -w batch.json --json > measured.jsonl");
+      "  splitwave run -w batch.json --json > measured.jsonl\n"
+      "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean");
   add_workload_options(*verb, options->workload);
   add_schedule_option(*verb, options->schedules);
   add_executor_option(*verb, options->executor);

@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
 
 #include "workloads/error.h"
 
@@ -74,6 +77,30 @@ std::vector<Target> targets(const MachineOptions& options, std::int32_t threads)
     result.push_back(std::move(target));
   }
   return result;
+}
+
+std::string machine_of_device(std::string_view device_name) {
+  std::set<std::string> words;
+  std::string word;
+  for (const char letter : std::string(device_name) + ' ') {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    } else {
+      words.insert(std::exchange(word, ""));
+    }
+  }
+  const bool pcie = words.contains("pcie");
+  for (const std::string& name : simulator::machine_names()) {
+    const std::size_t dash = name.find('-');
+    const std::string form = dash == std::string::npos ? "" : name.substr(dash + 1);
+    // "rtx-4090" is a series and a model, "h100-sxm" a model and its form, which the device only names where it is
+    // PCIe.
+    const bool same_form = form.empty() || words.contains(form) || (form == "sxm" && !pcie);
+    if (words.contains(name.substr(0, dash)) && same_form) {
+      return name;
+    }
+  }
+  return "";
 }
 
 Target this_cpu(std::int32_t threads, bool measured_now) {

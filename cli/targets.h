@@ -33,6 +33,9 @@ std::string override_words(const MachineOptions& options);
 /// The machines of the options in order; "cpu" is this_cpu(). Throws InputError for a machine that does not exist.
 std::vector<Target> targets(const MachineOptions& options, std::int32_t threads);
 
+/// The shipped machine that a CUDA device of this name is ("NVIDIA H100 80GB HBM3": h100-sxm), or an empty text.
+std::string machine_of_device(std::string_view device_name);
+
 /// This computer's CPU with constants measured on it, taken from the cache where they are there (`measured_now`: never,
 /// for predictions that are about to be set against runs on the machine as it is): threads are SMs, one CTA each. Plans
 /// made for it keep each schedule's own tile sizes, so that what runs here is the plan that the schedule's GPU kernel

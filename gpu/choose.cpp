@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <queue>
 
+#include "gpu/kernel_choice.h"
 #include "schedules/schedules.h"
 #include "workloads/error.h"
 
@@ -17,8 +19,8 @@ using workloads::Workload;
 
 namespace {
 
-constexpr double kLatencySeconds = 1.15e-6;  // of memory under load
 constexpr std::int32_t kTileKv = 64;
+constexpr double kNever = 1e30;  ///< seconds: the kernel does not fit
 
 template <class T>
 using Ascending = std::priority_queue<T, std::vector<T>, std::greater<>>;
@@ -26,7 +28,9 @@ using Ascending = std::priority_queue<T, std::vector<T>, std::greater<>>;
 /// Lists in the order of the plan onto workers; streaming workers share the memory's rate equally.
 class Machine {
  public:
-  Machine(double worker_rate, double total_rate) : worker_rate_(worker_rate), total_rate_(total_rate) {}
+  /// Most bytes per second of a worker, and the bytes that it has under way.
+  Machine(double worker_rate, double bytes_in_flight, const CostConstants& constants)
+      : worker_rate_(worker_rate), bytes_in_flight_(bytes_in_flight), constants_(constants) {}
 
   /// A worker begins a list of `bytes` whose data come `latency` seconds from now.
   void start(double latency, double bytes) { waiting_.push({now_ + latency, bytes}); }
@@ -34,8 +38,11 @@ class Machine {
   /// Runs until a list ends; false if none is left.
   bool run_to_end_of_list() {
     while (!waiting_.empty() || !streaming_.empty()) {
+      const auto count = static_cast<double>(streaming_.size());
       const double rate =
-          streaming_.empty() ? 0 : std::min(worker_rate_, total_rate_ / static_cast<double>(streaming_.size()));
+          streaming_.empty()
+              ? 0
+              : std::min(worker_rate_, memory_bytes_per_second(count * bytes_in_flight_, constants_) / count);
       const double ready = waiting_.empty() ? 1e30 : waiting_.top().first;
       const double done = streaming_.empty() ? 1e30 : now_ + (streaming_.top() - progress_) / rate;
       const double next = std::min(ready, done);
@@ -55,7 +62,8 @@ class Machine {
 
  private:
   double worker_rate_;
-  double total_rate_;
+  double bytes_in_flight_;
+  const CostConstants& constants_;
   double now_ = 0;
   double progress_ = 0;                           ///< bytes that a worker streaming since the start would have
   Ascending<std::pair<double, double>> waiting_;  ///< (ready, bytes)
@@ -75,43 +83,53 @@ std::int32_t most_parts(const Plan& plan) {
 
 }  // namespace
 
-double cta_bytes_per_second(const workloads::Geometry& geometry, const Variant& variant) {
-  // One chunk of a warp: a chain of latencies, then time by its bytes; all warps together are bound by the SM.
-  const double chunk_bytes = static_cast<double>(variant.tokens) * geometry.head_dim * 4;
-  const double rows = variant.row_tiles == 1 ? 1 : variant.row_tiles == 2 ? 1.25 : 2.2;
-  const double chunk_seconds = (0.21e-6 + chunk_bytes * 2.6e-11) * rows;
-  const double by_compute = variant.warps * chunk_bytes / chunk_seconds;
-  const double by_latency = static_cast<double>(variant.bytes_in_flight(geometry.head_dim)) / kLatencySeconds;
-  return std::min(by_compute, by_latency);
+double chunk_seconds(const workloads::Geometry& geometry, const Variant& variant) {
+  const double bytes = static_cast<double>(variant.tokens) * geometry.head_dim * 4;
+  const double rows = variant.row_tiles == 1 ? 1 : variant.row_tiles == 2 ? 1.4 : 2.4;
+  return (0.21e-6 + bytes * 2.6e-11) * rows;
+}
+
+double memory_bytes_per_second(double bytes_in_flight, const CostConstants& constants) {
+  // The load rho solves rho * asymptote * (latency + queue * rho / (1 - rho)) = bytes in flight.
+  const double a = constants.bytes_asymptote * (constants.latency_seconds - constants.queue_seconds);
+  const double b = constants.bytes_asymptote * constants.latency_seconds + bytes_in_flight;
+  const double rho = (b - std::sqrt(b * b - 4 * a * bytes_in_flight)) / (2 * a);
+  return std::min(constants.bytes_per_second, rho * constants.bytes_asymptote);
 }
 
 double predict(const Workload& workload, const Plan& plan, const Variant& variant, const Residency& where,
                const CostConstants& constants) {
-  if (where.workers == 0) return 1e30;
+  if (where.workers == 0) return kNever;
+  const workloads::Geometry& g = workload.geometry;
   const std::int64_t workers = std::min<std::int64_t>(where.workers, plan.lists());
-  const double ctas = static_cast<double>(workers) * variant.cluster;
-  const double per_sm = std::max(1.0, ctas / constants.sms);
-  const double cta_rate =
-      std::min(cta_bytes_per_second(workload.geometry, variant), constants.sm_bytes_per_second / per_sm);
-  const bool table = !uniform(workload) || plan.lists() != static_cast<std::int32_t>(plan.items.size());
-  const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
-  Machine machine(cta_rate * variant.cluster, constants.bytes_per_second);
+  const double chunk = chunk_seconds(g, variant);
+  const double chunk_bytes = static_cast<double>(variant.tokens) * g.head_dim * 4;
+  const double ctas_per_sm = std::max(1.0, static_cast<double>(workers) * variant.cluster / constants.sms);
+  const double cta_rate = std::min(variant.warps * chunk_bytes / chunk, constants.sm_bytes_per_second / ctas_per_sm);
+  const double fragments = static_cast<double>(variant.row_tiles) * g.head_dim / 16 / variant.warps;  // of a warp
+  const double end =
+      chunk + constants.end_seconds_per_warp * variant.warps + constants.end_seconds_per_fragment * fragments;
+  const bool ragged = !uniform(workload);
+  const bool general = ragged || plan.lists() != static_cast<std::int32_t>(plan.items.size()) ||
+                       find_simple_kernel(workload, variant) == nullptr;
+  const double wave = end + (ragged && variant.cluster > 1 ? constants.cluster_wave_seconds * variant.cluster : 0);
+  const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(g));
+  Machine machine(cta_rate * variant.cluster,
+                  static_cast<double>(variant.bytes_in_flight(g.head_dim) * variant.cluster), constants);
   const auto start = [&](std::int32_t list, bool first) {
     double bytes = 0;
-    double latency = (first ? constants.first_data_seconds : constants.later_data_seconds) +
-                     (table ? constants.table_seconds : 0) - constants.item_seconds;
-    for (const schedules::Item& item : plan.list(list)) {
-      bytes += item.tokens() * token_bytes;
-      latency += constants.item_seconds;
-    }
-    machine.start(std::max(latency, 0.0), bytes);
+    for (const schedules::Item& item : plan.list(list)) bytes += item.tokens() * token_bytes;
+    const double further = std::max(0.0, static_cast<double>(plan.list(list).size()) - 1);
+    machine.start((first ? constants.first_data_seconds : constants.later_data_seconds + wave) +
+                      (general ? constants.general_seconds : 0) + further * (constants.item_seconds + end),
+                  bytes);
   };
   std::int32_t next = 0;
   for (; next < workers; ++next) start(next, true);
   while (machine.run_to_end_of_list()) {
     if (next < plan.lists()) start(next++, false);
   }
-  double seconds = constants.launch_seconds + machine.now() + constants.end_seconds_per_warp * variant.warps;
+  double seconds = constants.launch_seconds + machine.now() + end;
   if (variant.cluster > 1) seconds += constants.cluster_seconds;
   const std::int32_t parts = most_parts(plan);
   if (parts > 1) seconds += constants.merge_seconds + constants.merge_seconds_per_part * parts / variant.cluster;
@@ -152,16 +170,40 @@ std::vector<Choice> candidates(const Workload& workload) {
   return all;
 }
 
-Choice choose(const Workload& workload, const CostConstants& constants) {
+namespace {
+
+Choice least(std::vector<Choice> all, const Workload& workload, const CostConstants& constants) {
   Choice best;
-  best.predicted_seconds = 1e30;
-  for (Choice& candidate : candidates(workload)) {
+  best.predicted_seconds = kNever;
+  for (Choice& candidate : all) {
     candidate.predicted_seconds =
         predict(workload, candidate.plan, candidate.variant, residency(workload, candidate.variant), constants);
     if (candidate.predicted_seconds < best.predicted_seconds) best = std::move(candidate);
   }
-  if (best.plan.tile_kv == 0) throw workloads::InputError("choose: no kernel fits on the device");
+  if (best.predicted_seconds == kNever) {
+    throw workloads::InputError(fmt::format("workload {}: no kernel fits on the device", workload.name));
+  }
   return best;
+}
+
+}  // namespace
+
+Choice choose(const Workload& workload, const CostConstants& constants) {
+  return least(candidates(workload), workload, constants);
+}
+
+Choice choose_kernel(const std::string& schedule, const Workload& workload, const CostConstants& constants) {
+  std::vector<Choice> all;
+  for (const Variant& variant : variants(workload)) {
+    if (variant.cluster > 1) continue;
+    const schedules::Grid grid = grid_of(workload, variant);
+    if (grid.sms == 0) continue;
+    Choice choice{schedule, variant, schedules::make_plan(schedule, workload, grid), 0};
+    std::int32_t rows = 0;
+    for (const schedules::OutputTile& tile : choice.plan.outputs) rows = std::max(rows, tile.rows());
+    if (variant.row_tiles == row_tiles_for(workload.geometry, rows)) all.push_back(std::move(choice));
+  }
+  return least(std::move(all), workload, constants);
 }
 
 }  // namespace splitwave::gpu

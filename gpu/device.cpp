@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <fstream>
 #include <map>
 #include <mutex>
 
@@ -35,7 +36,8 @@ Device query_device(int index) {
   device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   device.l2_bytes = properties.l2CacheSize;
   device.shared_bytes_per_cta = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
-  device.driver = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
+  device.cuda = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
+  std::ifstream("/sys/module/nvidia/version") >> device.driver;
   return device;
 }
 

@@ -3,23 +3,20 @@
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
 
 #include "gpu/buffer.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
 #include "gpu/kernels/utilities.h"
 #include "workloads/error.h"
-#include "workloads/random.h"
 #include "workloads/tensor_values.h"
+#include "workloads/tensors.h"
 
 namespace splitwave::gpu {
 
 using workloads::Workload;
 
 namespace {
-
-constexpr std::uint64_t kPageOrder = 0x70616765;  // workloads/tensors.cpp: purpose of the random stream of page orders
 
 std::int64_t query_tokens(const Workload& workload) {
   std::int64_t count = 0;
@@ -36,13 +33,6 @@ std::vector<std::int64_t> prefix_sum(const Workload& workload, Count count) {
   std::vector<std::int64_t> sum = {0};
   for (const workloads::Request& request : workload.requests) sum.push_back(sum.back() + count(request));
   return sum;
-}
-
-std::vector<std::int32_t> page_order(const Workload& workload, std::int64_t pages) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(pages));
-  std::iota(order.begin(), order.end(), 0);
-  workloads::RandomStream(workload.seed, kPageOrder).shuffle(order);
-  return order;
 }
 
 void launch_fill(FillParams params) {
@@ -174,7 +164,7 @@ DeviceTensors DeviceTensors::generate(const Workload& workload, std::int32_t cop
   }
   auto state = std::make_unique<State>(workload);
   if (state->addressing.page_size > 0) {
-    state->host_table = page_order(workload, state->addressing.first_page.back());
+    state->host_table = workloads::page_order(workload, state->addressing.first_page.back());
     state->block_table = DeviceBuffer<std::int32_t>(std::span<const std::int32_t>(state->host_table));
   }
   FillParams common;

@@ -110,7 +110,7 @@ std::int64_t Encoder::encode(const Workload& workload, const KvAddressing& addre
   for (std::int32_t list = 0; list < lists; ++list) {
     std::int32_t at = list;
     const std::span<const Item> of_list = plan.list(list);
-    items[static_cast<std::size_t>(at)] = idle_item();
+    if (of_list.empty()) items[static_cast<std::size_t>(at)] = idle_item();
     for (std::size_t i = 0; i < of_list.size(); ++i) {
       const Item& item = of_list[i];
       DeviceItem& to = items[static_cast<std::size_t>(at)];

@@ -80,6 +80,11 @@ Timing time_reads(const Workload& workload, const DeviceTensors& tensors, cudaSt
   const DeviceBuffer<std::uint32_t> sink(1);
   ReadParams params;
   params.words = workloads::kv_bytes(workload) / 2 / 16;
+  if (const KvAddressing& a = tensors.addressing(); a.page_size > 0) {
+    params.block_table = tensors.pointers(0).block_table;
+    params.words_per_page = static_cast<std::uint32_t>(a.page_stride / 8);
+    params.words = a.first_page.back() * params.words_per_page;
+  }
   params.sink = sink.get();
   const GraphExec graph = capture(stream, [&] {
     for (std::int64_t i = 0; i < launches; ++i) {

@@ -33,7 +33,8 @@ std::int32_t copies_for(const workloads::Workload& workload, const MeasureOption
 Timing time_plan(const workloads::Workload& workload, const DeviceTensors& tensors, Decoder& decoder, bool lse,
                  const MeasureOptions& options);
 
-/// Times a kernel that only reads the bytes of K and V, the best of several grids: the floor for the plan's time.
+/// Times a kernel that only reads the bytes of K and V, the best of several grids: the floor for the plan's time. A
+/// paged cache is read whole page by whole page through its block table, unused slots of last pages included.
 Timing time_plain_read(const workloads::Workload& workload, const DeviceTensors& tensors,
                        const MeasureOptions& options);
 

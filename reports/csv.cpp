@@ -51,6 +51,9 @@ constexpr Field kFields[] = {
     {"waves", [](const Record& r) { return cell(r.waves); }},
     {"occupancy", [](const Record& r) { return cell(r.occupancy); }},
     {"merge", [](const Record& r) { return cell(r.merge); }},
+    {"kernel", [](const Record& r) { return cell(r.kernel); }},
+    {"read_seconds", [](const Record& r) { return cell(r.read_seconds); }},
+    {"plan_seconds", [](const Record& r) { return cell(r.plan_seconds); }},
     {"breakdown.launch", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::launch); }},
     {"breakdown.ramp", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::ramp); }},
     {"breakdown.stream", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::stream); }},
@@ -62,6 +65,8 @@ constexpr Field kFields[] = {
     {"error.rmse", [](const Record& r) { return part(r.error, &RecordError::rmse); }},
     {"error.max_abs", [](const Record& r) { return part(r.error, &RecordError::max_abs); }},
     {"failure", [](const Record& r) { return cell(r.failure); }},
+    {"device", [](const Record& r) { return cell(r.device); }},
+    {"driver", [](const Record& r) { return cell(r.driver); }},
     {"commit", [](const Record& r) { return r.commit; }},
     {"version", [](const Record& r) { return r.version; }},
 };

@@ -15,10 +15,11 @@ namespace {
 using workloads::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 20> kRecordKeys = {"workload",    "schedule",    "executor", "machine",   "seconds",
-                                             "seconds_p20", "seconds_p80", "samples",  "bytes",     "bytes_per_second",
-                                             "num_splits",  "ctas",        "waves",    "occupancy", "merge",
-                                             "breakdown",   "error",       "failure",  "commit",    "version"};
+constexpr std::array<Key, 25> kRecordKeys = {
+    "workload", "schedule", "executor",         "machine",      "seconds",   "seconds_p20", "seconds_p80",
+    "samples",  "bytes",    "bytes_per_second", "num_splits",   "ctas",      "waves",       "occupancy",
+    "merge",    "kernel",   "read_seconds",     "plan_seconds", "breakdown", "error",       "failure",
+    "device",   "driver",   "commit",           "version"};
 constexpr std::array<Key, 7> kBreakdownKeys = {"launch", "ramp", "stream", "compute", "merge", "wait", "idle"};
 constexpr std::array<Key, 3> kErrorKeys = {"relative_l2", "rmse", "max_abs"};
 constexpr double kMost = std::numeric_limits<double>::max();
@@ -62,6 +63,9 @@ Record read_record(const workloads::JsonValue& json, const std::string& where) {
   record.waves = number(fields, "waves");
   record.occupancy = number(fields, "occupancy");
   record.merge = fields.optional_text("merge");
+  record.kernel = fields.optional_text("kernel");
+  record.read_seconds = number(fields, "read_seconds");
+  record.plan_seconds = number(fields, "plan_seconds");
   if (fields.has("breakdown")) {
     record.breakdown = read_breakdown(Fields(fields.at("breakdown"), where, "breakdown", kBreakdownKeys));
   }
@@ -69,6 +73,8 @@ Record read_record(const workloads::JsonValue& json, const std::string& where) {
     record.error = read_error(Fields(fields.at("error"), where, "error", kErrorKeys));
   }
   record.failure = fields.optional_text("failure");
+  record.device = fields.optional_text("device");
+  record.driver = fields.optional_text("driver");
   record.commit = fields.text("commit");
   record.version = fields.text("version");
   return record;

@@ -66,6 +66,9 @@ std::string to_json(const Record& record) {
   put(object, "waves", record.waves);
   put(object, "occupancy", record.occupancy);
   put(object, "merge", record.merge);
+  put(object, "kernel", record.kernel);
+  put(object, "read_seconds", record.read_seconds);
+  put(object, "plan_seconds", record.plan_seconds);
   if (record.breakdown) {
     object["breakdown"] = breakdown_json(*record.breakdown);
   }
@@ -73,6 +76,8 @@ std::string to_json(const Record& record) {
     object["error"] = error_json(*record.error);
   }
   put(object, "failure", record.failure);
+  put(object, "device", record.device);
+  put(object, "driver", record.driver);
   object["commit"] = record.commit;
   object["version"] = record.version;
   // A name that is not UTF-8 (a processor's, say) must not lose the record: its bad bytes become U+FFFD.

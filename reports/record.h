@@ -37,9 +37,14 @@ struct Record {
   std::optional<double> waves;
   std::optional<double> occupancy;
   std::optional<std::string> merge;
+  std::optional<std::string> kernel;   ///< variant of the CUDA kernel, "r1w4s4t16c8"
+  std::optional<double> read_seconds;  ///< plain read of K and V on the device, in the same run
+  std::optional<double> plan_seconds;  ///< host time of making the plan ready for the device
   std::optional<schedules::Breakdown> breakdown;
   std::optional<RecordError> error;
   std::optional<std::string> failure;  ///< why there is no time, for points that cannot run
+  std::optional<std::string> device;   ///< name that the CUDA driver gives the device
+  std::optional<std::string> driver;   ///< version of the device's driver
   std::string commit;
   std::string version;
 };

@@ -8,6 +8,8 @@ method of docs/measuring.md: copies of K and V in rotation, a CUDA graph, the me
 import argparse
 import json
 import math
+import pathlib
+import subprocess
 import sys
 
 
@@ -19,6 +21,14 @@ def read_shapes(path):
         name, batch, heads, kv_heads, dim, _, lengths = line.strip().split(",")
         lengths = [int(n) for n in lengths.split(";")]
         yield name, int(batch), int(heads), int(kv_heads), int(dim), lengths * int(batch) if len(lengths) == 1 else lengths
+
+
+def commit():
+    """Commit of the checkout that this script is part of."""
+    root = pathlib.Path(__file__).resolve().parent.parent
+    run = subprocess.run(["git", "-C", root, "describe", "--always", "--dirty", "--abbrev=12", "--exclude=*"],
+                         capture_output=True, text=True, check=False)
+    return run.stdout.strip() or "unknown"
 
 
 def time_graph(torch, launch, copies, bytes_moved, replays):
@@ -89,7 +99,7 @@ def main():
                                "bytes": minimal, "bytes_per_second": minimal / median}
                 except RuntimeError as error:
                     record["failure"] = str(error).splitlines()[0]
-                record |= {"commit": "", "version": torch.__version__}
+                record |= {"device": torch.cuda.get_device_name(), "commit": commit(), "version": torch.__version__}
                 print(json.dumps(record), file=out, flush=True)
             del keys, values
             torch.cuda.empty_cache()

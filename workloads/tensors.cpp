@@ -83,13 +83,6 @@ Sizes check_sizes(const Workload& workload, const Tensors& tensors, std::int64_t
   return sizes;
 }
 
-std::vector<std::int32_t> page_order(const Workload& workload, std::int64_t count) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(count));
-  std::iota(order.begin(), order.end(), 0);
-  RandomStream(workload.seed, kPageOrder).shuffle(order);
-  return order;
-}
-
 // Request whose tokens hold batch token `token`; prefix sums may repeat where requests are empty.
 std::int32_t request_of(const std::vector<std::int64_t>& first, std::int64_t token) {
   return static_cast<std::int32_t>(std::upper_bound(first.begin(), first.end(), token) - first.begin() - 1);
@@ -147,6 +140,13 @@ float from_bits(Dtype dtype, std::uint32_t bits) {
   if (dtype == Dtype::f16) return from_f16_bits(static_cast<std::uint16_t>(bits));
   if (dtype == Dtype::bf16) return from_bf16_bits(static_cast<std::uint16_t>(bits));
   return std::bit_cast<float>(bits);
+}
+
+std::vector<std::int32_t> page_order(const Workload& workload, std::int64_t count) {
+  std::vector<std::int32_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  RandomStream(workload.seed, kPageOrder).shuffle(order);
+  return order;
 }
 
 Tensors make_tensors(const Workload& workload, std::int64_t memory_limit_bytes) {

@@ -52,6 +52,9 @@ struct Tensors {
 /// they need more than `memory_limit_bytes`, naming both figures, before any allocation.
 Tensors make_tensors(const Workload& workload, std::int64_t memory_limit_bytes);
 
+/// The physical pages of a paged workload's `count` logical pages: a permutation by the workload's seed.
+std::vector<std::int32_t> page_order(const Workload& workload, std::int64_t count);
+
 /// Offset in elements of the Q row of (request, query, query head) in Tensors::q.
 std::int64_t q_row(const Workload& workload, const Tensors& tensors, std::int32_t request, std::int32_t query,
                    std::int32_t query_head);

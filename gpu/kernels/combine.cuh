@@ -42,12 +42,13 @@ struct Running {
   float sum[2] = {};
 };
 
-/// Partial results that are combined at a time.
-inline constexpr int kBatch = 4;
+/// Partial results that are combined at a time, all asked for before the first is used: of a CTA's or a cluster's
+/// parts, which lie in shared memory, and of an output's items, whose latency is long.
+inline constexpr int kNearBatch = 4;
+inline constexpr int kFarBatch = 8;
 
-/// Adds the source's partial results to `run`, in order. fragment, pair: byte offsets within a partial result. One code
-/// for shared and global memory: every kernel launch fetches its code anew, and a copy for each source costs a small
-/// problem more than the slower generic loads.
+/// Adds the source's partial results to `run`, in order. fragment, pair: byte offsets within a partial result.
+template <int kBatch>
 __device__ __forceinline__ void combine(const Source& source, int fragment, int pair, Running& run) {
 #pragma unroll 1
   for (int first = 0; first < source.count; first += kBatch) {

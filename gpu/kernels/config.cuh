@@ -58,6 +58,12 @@ struct Config {
 
   static constexpr int shared_bytes(int cluster) { return kReceiveOffset + (cluster > 1 ? 2 * kReceiveBytes : 0); }
 
+  /// CTAs per SM that the compiler keeps registers for: what shared memory allows (227 KB, 1 KB reserved for each), as
+  /// long as 160 registers are left to a thread.
+  static constexpr int kSharedCtas = 227 * 1024 / (shared_bytes(1) + 1024);
+  static constexpr int kRegisterCtas = 65536 / (kThreads * 160);
+  static constexpr int kResident = kSharedCtas < kRegisterCtas ? (kSharedCtas > 0 ? kSharedCtas : 1) : kRegisterCtas;
+
   static_assert(kHeadDim % 64 == 0 && kTokens % 16 == 0);
 };
 

@@ -21,6 +21,26 @@ __device__ __forceinline__ void count_visit(const Cta& cta, const DeviceItem& it
   atomicAdd(reinterpret_cast<unsigned long long*>(cta.params.visits) + index, 1ULL);
 }
 
+/// Makes the receive buffers of a cluster's CTA ready and says so to the others, who wait for it before they send. All
+/// threads; while the first data are on their way.
+template <class Config>
+__device__ __forceinline__ void open_receivers(const Cta<Config>& cta) {
+#if __CUDA_ARCH__ >= 900
+  if (cta.shift() > 0) {
+    if (threadIdx.x == 0) {
+      const std::uint32_t barriers = ptx::shared_address(cta.control().barriers);
+      ptx::init_barrier(barriers, 1);
+      ptx::init_barrier(barriers + 8, 1);
+      ptx::publish_barriers();
+      ptx::expect_bytes(barriers, cta.received_bytes());
+      ptx::expect_bytes(barriers + 8, cta.received_bytes());
+    }
+    __syncwarp();
+    ptx::cluster_arrive_relaxed();
+  }
+#endif
+}
+
 /// The loop over this warp's chunks of the item: wait for a stage, use it, request the next chunk into it. `priming`
 /// counts down the stages that are filled before the first use.
 template <class Config>
@@ -44,10 +64,13 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
     }
     loader.fill(stage * Config::kStageBytes);
     if (++stage == Config::kStages) stage = 0;
-    if (priming > 0 && --priming == 0 && wait_after_fill) {
-      ptx::wait_for_previous_kernel();
-      wait_after_fill = false;
-      load_queries<Config>(cta.params, rows, cta.lane, q);
+    if (priming > 0 && --priming == 0) {
+      if (Config::kSimple) open_receivers(cta);
+      if (wait_after_fill) {
+        ptx::wait_for_previous_kernel();
+        wait_after_fill = false;
+        load_queries<Config>(cta.params, rows, cta.lane, q);
+      }
     }
   }
 }
@@ -75,20 +98,6 @@ __device__ __forceinline__ Cta<Config> place(const DecodeParams& params, unsigne
                   row_block};
   cta.rank = static_cast<int>(blockIdx.x) & ((1 << cta.shift()) - 1);
   cta.worker = static_cast<int>(blockIdx.x) >> cta.shift();
-#if __CUDA_ARCH__ >= 900
-  if (cta.shift() > 0) {
-    if (threadIdx.x == 0) {
-      const std::uint32_t barriers = ptx::shared_address(cta.control().barriers);
-      ptx::init_barrier(barriers, 1);
-      ptx::init_barrier(barriers + 8, 1);
-      ptx::publish_barriers();
-      ptx::expect_bytes(barriers, cta.received_bytes());
-      ptx::expect_bytes(barriers + 8, cta.received_bytes());
-    }
-    __syncwarp();
-    ptx::cluster_arrive_relaxed();
-  }
-#endif
   return cta;
 }
 
@@ -154,12 +163,16 @@ __device__ __forceinline__ void run_simple(const Cta<Config>& cta, std::uint32_t
 }
 
 template <class Config>
-__global__ void __launch_bounds__(Config::kThreads) decode_kernel(const __grid_constant__ DecodeParams params) {
+__global__ void __launch_bounds__(Config::kThreads, Config::kResident)
+    decode_kernel(const __grid_constant__ DecodeParams params) {
   extern __shared__ __align__(1024) unsigned char shared[];
   const Cta<Config> cta = place<Config>(params, shared);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
-  if (!Config::kSimple && params.injection.delay_seed != 0) pause(params.injection.delay_seed);
+  if (!Config::kSimple) {
+    open_receivers(cta);
+    if (params.injection.delay_seed != 0) pause(params.injection.delay_seed);
+  }
 
   const std::uint32_t ring = ptx::shared_address(shared) + cta.warp * (Config::kStages * Config::kStageBytes);
   Loader<Config> loader(params, ring, cta.rank, cta.warp, cta.row_block, cta.lane);
@@ -177,7 +190,7 @@ __global__ void __launch_bounds__(Config::kThreads) decode_kernel(const __grid_c
     if (params.workers == 0) break;
     __syncthreads();
     if (threadIdx.x == 0) {
-      cta.control().next_list = params.workers + ptx::increment_release(params.queue, params.lists - 1);
+      cta.control().next_list = params.workers + ptx::increment(params.queue, params.lists - 1);
     }
     __syncthreads();
     list = static_cast<int>(cta.control().next_list);

@@ -84,14 +84,14 @@ __device__ __forceinline__ void put_fragment(const Cta<Config>& cta, int fragmen
 }
 
 /// Combines `source` for fragments [first, first + count) and hands them to the sink.
-template <class Config>
+template <int kBatch, class Config>
 __device__ __forceinline__ void combine_fragments(const Cta<Config>& cta, const Source& source, int first, int count,
                                                   Sink sink, int buffer, const Rows& rows, int slot) {
 #pragma unroll 1
   for (int fragment = first + cta.warp; fragment < first + count; fragment += Config::kWarps) {
     const int pair = (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16;
     Running run;
-    combine(source, fragment * 512 + cta.lane * 16, pair, run);
+    combine<kBatch>(source, fragment * 512 + cta.lane * 16, pair, run);
     put_fragment(cta, fragment, run, sink, buffer, rows, slot);
   }
 }
@@ -137,7 +137,7 @@ struct Pending {
       const bool dropped = cta.params.injection.drop_slot == 1U + item.slot_begin + item.part;
       if (!dropped && !(host && item.part == 0)) {
         const std::uint32_t last = host ? 0xffffffffU : item.parts - 1U;
-        const std::uint32_t old = ptx::increment_release(cta.arrivals(item.slot_begin), last);
+        const std::uint32_t old = ptx::increment(cta.arrivals(item.slot_begin), last);
         if (may_merge) ours = old == last ? 1 : 0;
       }
     }
@@ -149,11 +149,8 @@ struct Pending {
   __device__ __forceinline__ void collect(const Cta<Config>& cta) {
     Control& control = cta.control();
     settle(control);
-    if (threadIdx.x == 0) {
-      if (cta.params.merge == InKernelMerge::host_cta) {
-        for (int i = 0; i < count; ++i) control.ours[i] = wait_for_arrivals(cta, control.pending[i]) ? 1 : 0;
-      }
-      ptx::fence_acquire_release();
+    if (threadIdx.x == 0 && cta.params.merge == InKernelMerge::host_cta) {
+      for (int i = 0; i < count; ++i) control.ours[i] = wait_for_arrivals(cta, control.pending[i]) ? 1 : 0;
     }
     __syncthreads();
   }
@@ -173,8 +170,8 @@ __device__ __forceinline__ void merge_items(const Cta<Config>& cta, const Device
   for (int i = 0; i < pending.count; ++i) {
     if (cta.control().ours[i] == 0) continue;
     const DeviceItem merged = cta.control().pending[i];
-    combine_fragments(cta, slots_source(cta, merged), cta.rank * per_rank, per_rank, Sink::output, 0,
-                      rows_of<Config>(cta.params, merged, cta.row_block), -1);
+    combine_fragments<kFarBatch>(cta, slots_source(cta, merged), cta.rank * per_rank, per_rank, Sink::output, 0,
+                                 rows_of<Config>(cta.params, merged, cta.row_block), -1);
   }
   pending.count = 0;
 }
@@ -188,7 +185,7 @@ __device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows&
   store_warp(cta, acc);
   __syncthreads();
   if (cta.shift() == 0) {
-    combine_fragments(cta, warps_source(cta), 0, Config::kFragments, sink, 0, rows, slot);
+    combine_fragments<kNearBatch>(cta, warps_source(cta), 0, Config::kFragments, sink, 0, rows, slot);
     return;
   }
 #if __CUDA_ARCH__ >= 900
@@ -196,11 +193,12 @@ __device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows&
   const int buffer = item_count & 1;
   const std::uint32_t barrier = ptx::shared_address(&cta.control().barriers[buffer]);
   if (item_count == 0) ptx::cluster_wait();
-  combine_fragments(cta, warps_source(cta), 0, Config::kFragments, Sink::ranks, buffer, rows, slot);
+  combine_fragments<kNearBatch>(cta, warps_source(cta), 0, Config::kFragments, Sink::ranks, buffer, rows, slot);
   __syncwarp();
   ptx::wait_barrier(barrier, (item_count >> 1) & 1);
   if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
-  combine_fragments(cta, ranks_source(cta, buffer), cta.rank * per_rank, per_rank, sink, buffer, rows, slot);
+  combine_fragments<kNearBatch>(cta, ranks_source(cta, buffer), cta.rank * per_rank, per_rank, sink, buffer, rows,
+                                slot);
 #endif
 }
 

@@ -36,15 +36,6 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
   return item;
 }
 
-__device__ __forceinline__ DeviceItem load_item(const DecodeParams& params, int index) {
-  DeviceItem item;
-  const auto* from = reinterpret_cast<const int4*>(params.items + index);
-  auto* to = reinterpret_cast<int4*>(&item);
-#pragma unroll
-  for (int i = 0; i < 3; ++i) to[i] = __ldg(from + i);
-  return item;
-}
-
 template <class Config>
 __device__ __forceinline__ Rows rows_of(const DecodeParams& params, const DeviceItem& item, int row_block) {
   const int first = row_block * Config::kRows;

@@ -19,6 +19,15 @@ __device__ __forceinline__ int cluster_shift(const DecodeParams& params) {
   }
 }
 
+__device__ __forceinline__ DeviceItem load_item(const DecodeParams& params, int index) {
+  DeviceItem item;
+  const auto* from = reinterpret_cast<const int4*>(params.items + index);
+  auto* to = reinterpret_cast<int4*>(&item);
+#pragma unroll
+  for (int i = 0; i < 3; ++i) to[i] = __ldg(from + i);
+  return item;
+}
+
 /// Chunks of kTokens tokens of an item that a warp of a CTA of the cluster works on: first, first + kWarps, ... < end;
 /// none if the item has no rows for the CTA's row block.
 struct ChunkRange {
@@ -47,6 +56,7 @@ class Loader {
   static constexpr int kColumns = Config::kHeadDim / 8;  ///< 16-byte chunks of a row
   static constexpr int kRowsPerCopy = 32 / kColumns;
   static constexpr int kCopies = Config::kTokens / kRowsPerCopy;
+  static constexpr int kStep = Config::kWarps * Config::kTokens;  ///< tokens from a chunk of the warp to its next
 
   __device__ __forceinline__ Loader(const DecodeParams& params, std::uint32_t ring, int rank, int warp, int row_block,
                                     int lane)
@@ -64,14 +74,19 @@ class Loader {
     const ChunkRange range = chunk_range<Config>(item, cluster_shift<Config>(params_), rank_, warp_, row_block_);
     chunks_left_ = range.first < range.end ? (range.end - range.first + Config::kWarps - 1) / Config::kWarps : 0;
     next_ = item.next;
+    // Asked for now, needed when this item is used up: nobody waits for it then.
+    if (!Config::kSimple && next_ >= 0) following_ = load_item(params_, next_);
     token_ = item.kv_begin + range.first * Config::kTokens;
     tokens_left_ = item.kv_end - token_ - lane_ / kColumns;
     if constexpr (Config::kPaged) {
       table_ = params_.block_table + item.kv_base;
       column_offset_ = item.kv_head * params_.head_stride + (lane_ % kColumns) * 16;
       kv_end_ = item.kv_end;
-      whole_tiles_ = item.kv_begin % 16 == 0 && params_.page_size % 16 == 0;
-      if (chunks_left_ > 0) look_up_rows();
+      whole_tiles_ = item.kv_begin % 16 == 0 && params_.page_shift >= 4;
+      if (chunks_left_ > 0) {
+        look_up(token_, pages_);
+        look_up(token_ + kStep, next_pages_);
+      }
     } else {
       const std::int64_t offset = static_cast<std::int64_t>(item.kv_base) * 16 +
                                   (token_ + lane_ / kColumns) * params_.token_stride + (lane_ % kColumns) * 16;
@@ -84,7 +99,10 @@ class Loader {
   /// copies per call, an empty one at the end of the list.
   __device__ __forceinline__ void fill(std::uint32_t stage_offset) {
     if constexpr (!Config::kSimple) {
-      while (chunks_left_ == 0 && next_ >= 0) start(params_.items[next_]);
+      while (chunks_left_ == 0 && next_ >= 0) {
+        const DeviceItem item = following_;
+        start(item);
+      }
     }
     if (chunks_left_ > 0) {
       if constexpr (Config::kPaged) {
@@ -116,10 +134,10 @@ class Loader {
     for (int i = 0; i < kCopies; ++i, v += step) {
       ptx::copy_16(destination(shared, i) + Config::kTileBytes, v, tokens_left_ > i * kRowsPerCopy, policy_);
     }
-    const std::int64_t advance = static_cast<std::int64_t>(Config::kWarps) * Config::kTokens * params_.token_stride;
+    const std::int64_t advance = kStep * params_.token_stride;
     k_ += advance;
     v_ += advance;
-    tokens_left_ -= Config::kWarps * Config::kTokens;
+    tokens_left_ -= kStep;
   }
 
   __device__ __forceinline__ void copy_paged(std::uint32_t shared) {
@@ -128,16 +146,27 @@ class Loader {
     } else {
       copy_paged_rows(shared);
     }
-    token_ += Config::kWarps * Config::kTokens;
-    tokens_left_ -= Config::kWarps * Config::kTokens;
-    if (chunks_left_ > 1) look_up_rows();
+    token_ += kStep;
+    tokens_left_ -= kStep;
+#pragma unroll
+    for (int tile = 0; tile < Config::kTokenTiles; ++tile) pages_[tile] = next_pages_[tile];
+    look_up(token_ + kStep, next_pages_);
   }
 
-  /// Offset of the row whose page and slot lane `source` has looked up.
-  __device__ __forceinline__ std::int64_t paged_offset(int source) const {
-    const int page = __shfl_sync(~0U, page_, source % 32);
-    const int slot = __shfl_sync(~0U, slot_, source % 32);
-    return page * params_.page_stride + slot * params_.token_stride + column_offset_;
+  /// Asks for the pages of the chunk that begins with the token, two chunks ahead of their use: of its tiles of 16
+  /// tokens, or, in pages[0], of row lane % kTokens.
+  __device__ __forceinline__ void look_up(int token, int (&pages)[Config::kTokenTiles]) const {
+    static_assert(Config::kTokens <= 32);
+    const int last = kv_end_ - 1;
+    if (whole_tiles_) {
+#pragma unroll
+      for (int tile = 0; tile < Config::kTokenTiles; ++tile) {
+        pages[tile] = __ldg(table_ + (min(token + tile * 16, last) >> params_.page_shift));
+      }
+    } else {
+      const int row = min(token + lane_ % Config::kTokens, last);
+      pages[0] = __ldg(table_ + (params_.page_shift >= 0 ? row >> params_.page_shift : row / params_.page_size));
+    }
   }
 
   /// Each tile of 16 tokens lies in one page: one address per tile, then steps as in a contiguous cache.
@@ -146,7 +175,8 @@ class Loader {
     const std::int64_t step = kRowsPerCopy * params_.token_stride;
 #pragma unroll
     for (int tile = 0; tile < Config::kTokenTiles; ++tile) {
-      const std::int64_t offset = paged_offset(tile * 16) + (lane_ / kColumns) * params_.token_stride;
+      const int slot = ((token_ + tile * 16) & (params_.page_size - 1)) + lane_ / kColumns;
+      const std::int64_t offset = pages_[tile] * params_.page_stride + slot * params_.token_stride + column_offset_;
       const char* k = static_cast<const char*>(params_.k) + offset;
       const char* v = static_cast<const char*>(params_.v) + offset;
 #pragma unroll
@@ -166,21 +196,16 @@ class Loader {
   __device__ __forceinline__ void copy_paged_rows(std::uint32_t shared) {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      const std::int64_t offset = paged_offset(i * kRowsPerCopy + lane_ / kColumns);
+      const int row = i * kRowsPerCopy + lane_ / kColumns;
+      const int page = __shfl_sync(~0U, pages_[0], row);
+      const int token = token_ + row;
+      const int slot = params_.page_shift >= 0 ? token & (params_.page_size - 1) : token % params_.page_size;
+      const std::int64_t offset = page * params_.page_stride + slot * params_.token_stride + column_offset_;
       const bool valid = tokens_left_ > i * kRowsPerCopy;
       ptx::copy_16(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid, policy_);
       ptx::copy_16(destination(shared, i) + Config::kTileBytes, static_cast<const char*>(params_.v) + offset, valid,
                    policy_);
     }
-  }
-
-  /// Each lane finds the page of one token of the next chunk, one chunk ahead of its use.
-  __device__ __forceinline__ void look_up_rows() {
-    static_assert(Config::kTokens <= 32);
-    const int token = min(token_ + lane_ % Config::kTokens, kv_end_ - 1);
-    const int logical = params_.page_shift >= 0 ? token >> params_.page_shift : token / params_.page_size;
-    slot_ = token - logical * params_.page_size;
-    page_ = __ldg(table_ + logical);
   }
 
   const DecodeParams& params_;
@@ -192,6 +217,7 @@ class Loader {
   std::uint32_t shared_;
   int chunks_left_ = 0;
   int next_ = -1;
+  DeviceItem following_;  ///< item next_ of the list
   int token_ = 0;
   int tokens_left_ = 0;  ///< from this lane's first row of the chunk to the item's end
   // contiguous
@@ -201,9 +227,9 @@ class Loader {
   const std::int32_t* table_ = nullptr;
   std::int64_t column_offset_ = 0;
   int kv_end_ = 0;
-  int page_ = 0;
-  int slot_ = 0;
-  bool whole_tiles_ = false;
+  int pages_[Config::kTokenTiles] = {};       ///< of the next chunk
+  int next_pages_[Config::kTokenTiles] = {};  ///< of the one after it
+  bool whole_tiles_ = false;                  ///< no tile of 16 tokens crosses the end of a page
 };
 
 }  // namespace splitwave::gpu

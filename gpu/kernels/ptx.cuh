@@ -87,10 +87,11 @@ __device__ __forceinline__ void let_next_kernel_start() {
 
 // ---- between CTAs --------------------------------------------------------------------------------------------------
 
-/// Adds 1, wrapping to 0 after `last`; what came before is visible to whoever acquires the result.
-__device__ __forceinline__ std::uint32_t increment_release(std::uint32_t* counter, std::uint32_t last) {
+/// Adds 1, wrapping to 0 after `last`. What came before is visible to all later increments, and what came before
+/// earlier ones to this thread.
+__device__ __forceinline__ std::uint32_t increment(std::uint32_t* counter, std::uint32_t last) {
   std::uint32_t old = 0;
-  asm volatile("atom.release.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(old) : "l"(counter), "r"(last) : "memory");
+  asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(old) : "l"(counter), "r"(last) : "memory");
   return old;
 }
 
@@ -98,10 +99,6 @@ __device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* word)
   std::uint32_t value = 0;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
   return value;
-}
-
-__device__ __forceinline__ void fence_acquire_release() {
-  asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
 __device__ __forceinline__ std::uint64_t nanoseconds() {

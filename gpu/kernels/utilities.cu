@@ -56,6 +56,15 @@ __global__ void fill_kernel(const __grid_constant__ FillParams params) {
   }
 }
 
+/// Where word `at` of the cache lies.
+__device__ __forceinline__ std::int64_t physical_word(const ReadParams& params, std::int64_t at) {
+  if (params.block_table == nullptr) return at;
+  const auto word = static_cast<std::uint32_t>(at);
+  const std::uint32_t page = word / params.words_per_page;
+  return static_cast<std::int64_t>(__ldg(params.block_table + page)) * params.words_per_page +
+         (word - page * params.words_per_page);
+}
+
 /// Eight 16-byte loads in flight per thread.
 __global__ void __launch_bounds__(512) read_kernel(const __grid_constant__ ReadParams params) {
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
@@ -70,9 +79,10 @@ __global__ void __launch_bounds__(512) read_kernel(const __grid_constant__ ReadP
     uint4 words[2 * kLoads];
 #pragma unroll
     for (int j = 0; j < kLoads; ++j) {
-      const std::int64_t at = i + j * stride;
-      words[2 * j] = at < params.words ? __ldcs(k + at) : make_uint4(0, 0, 0, 0);
-      words[2 * j + 1] = at < params.words ? __ldcs(v + at) : make_uint4(0, 0, 0, 0);
+      const bool there = i + j * stride < params.words;
+      const std::int64_t at = there ? physical_word(params, i + j * stride) : 0;
+      words[2 * j] = there ? __ldcs(k + at) : make_uint4(0, 0, 0, 0);
+      words[2 * j + 1] = there ? __ldcs(v + at) : make_uint4(0, 0, 0, 0);
     }
 #pragma unroll
     for (const uint4& word : words) sum += word.x ^ word.y ^ word.z ^ word.w;

@@ -27,11 +27,13 @@ struct FillParams {
   std::int32_t bf16 = 0;
 };
 
-/// A plain read of two arrays of 16-byte words with a sum that no one needs.
+/// A plain read of two arrays of 16-byte words with a sum that no one needs, through a block table if there is one.
 struct ReadParams {
   const void* k = nullptr;
   const void* v = nullptr;
   std::int64_t words = 0;  ///< 16-byte words of each
+  const std::int32_t* block_table = nullptr;
+  std::uint32_t words_per_page = 0;  ///< of each; paged only
   std::uint32_t* sink = nullptr;
   std::uint32_t dependent_launch = 0;
 };

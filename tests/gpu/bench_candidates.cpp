@@ -62,18 +62,27 @@ std::vector<Candidate> sweep_candidates(const Workload& w) {
   return all;
 }
 
+Candidate plain_candidate(const std::string& schedule, const Workload& w) {
+  const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
+  for (const Variant& v : gpu::variants(w)) {
+    if (v.row_tiles == row_tiles && v.warps == 4 && v.stages == 2 && v.cluster == 1) return {schedule, v, std::nullopt};
+  }
+  throw workloads::InputError(fmt::format("workload {}: no kernel of 4 warps with 2 stages", w.name));
+}
+
 schedules::Plan plan_of(const Workload& w, const Candidate& candidate) {
   schedules::Grid grid = gpu::grid_of(w, candidate.variant);
   grid.tile_q = candidate.variant.row_tiles * 8;
   grid.tile_kv = kTile;
   schedules::Plan plan = schedules::make_plan(candidate.schedule, w, grid);
-  if (plan.merge != MergeKind::none) plan.merge = candidate.merge;
+  if (plan.merge != MergeKind::none && candidate.merge) plan.merge = *candidate.merge;
   return plan;
 }
 
 std::string to_string(const Candidate& candidate) {
-  const std::string merge =
-      candidate.merge == MergeKind::last_arriver ? "" : fmt::format("+{}", schedules::to_string(candidate.merge));
+  const std::string merge = !candidate.merge || *candidate.merge == MergeKind::last_arriver
+                                ? ""
+                                : fmt::format("+{}", schedules::to_string(*candidate.merge));
   return fmt::format("{}@{}{}", candidate.schedule, gpu::to_string(candidate.variant), merge);
 }
 

@@ -2,6 +2,7 @@
 // Plans and kernels that a bench tries on a shape.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,12 +15,16 @@ namespace splitwave::testing {
 struct Candidate {
   std::string schedule;
   gpu::Variant variant;
-  schedules::MergeKind merge = schedules::MergeKind::last_arriver;
+  std::optional<schedules::MergeKind> merge = schedules::MergeKind::last_arriver;  ///< none: the schedule's own
   bool operator==(const Candidate&) const = default;
 };
 
 /// Every reasonable pair of a schedule and a kernel for the workload.
 std::vector<Candidate> sweep_candidates(const workloads::Workload& workload);
+
+/// The schedule on the workload's plainest kernel, 4 warps with 2 stages, with the schedule's own merge: what the
+/// schedules are compared by.
+Candidate plain_candidate(const std::string& schedule, const workloads::Workload& workload);
 
 /// The plan of a candidate.
 schedules::Plan plan_of(const workloads::Workload& workload, const Candidate& candidate);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times plans and kernels on shapes. One CSV line per time; docs/measuring.md says how.
+// Times plans and kernels on shapes. One record per time; docs/measuring.md says how.
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
@@ -8,12 +8,18 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <memory>
 
+#include "cli/auto_schedule.h"
+#include "cli/build_info.h"
+#include "cli/predict.h"
+#include "cli/targets.h"
 #include "gpu/choose.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
 #include "gpu/error.h"
 #include "gpu/measure.h"
+#include "reports/record.h"
 #include "tests/gpu/bench_candidates.h"
 #include "tests/gpu/bench_shapes.h"
 #include "workloads/error.h"
@@ -29,8 +35,9 @@ struct Options {
   std::int32_t random = 0;
   std::uint32_t seed = 1;
   double most_gb = 20;
-  std::string out = "bench.csv";
+  std::string out = "bench.jsonl";
   std::vector<std::string> candidates;
+  std::vector<std::string> schedules;
   std::string overlap = "none";
   std::string dtype = "f16";
   std::int32_t page = 0;
@@ -70,58 +77,111 @@ gpu::LaunchOptions launch_options(const Options& options) {
   return launch;
 }
 
-void time_shape(const Workload& w, const Options& options, FILE* out) {
-  const gpu::DeviceTensors tensors = gpu::DeviceTensors::generate(w, gpu::copies_for(w, options.measure));
+/// Appends records to the file, and prints a line for each shape.
+class Report {
+ public:
+  explicit Report(const std::string& path) : file_(std::fopen(path.c_str(), "a"), std::fclose) {
+    if (file_ == nullptr) throw workloads::InputError(path + ": cannot be written");
+  }
+  void add(reports::Record record, const std::string& executor) {
+    const gpu::Device device = gpu::current_device();
+    const std::string machine = cli::machine_of_device(device.name);
+    record.executor = executor;
+    record.machine = machine.empty() ? device.name : machine;
+    record.device = device.name;
+    record.driver = device.driver;
+    record.commit = cli::commit();
+    record.version = cli::version();
+    fmt::print(file_.get(), "{}\n", reports::to_json(record));
+    std::fflush(file_.get());
+  }
+
+ private:
+  std::unique_ptr<FILE, int (*)(FILE*)> file_;
+};
+
+/// A workload on the device and the floor of its times.
+struct Shape {
+  const Workload& workload;
+  gpu::DeviceTensors tensors;
+  gpu::Timing floor;
+};
+
+/// Times one plan on one kernel; a record without a time if the kernels cannot run it.
+reports::Record time_candidate(const Shape& shape, const Candidate& candidate, const Options& options) {
+  const Workload& w = shape.workload;
+  reports::Record record;
+  record.workload = w.name;
+  record.schedule = candidate.schedule;
+  record.kernel = gpu::to_string(candidate.variant);
+  try {
+    const schedules::Plan plan = testing::plan_of(w, candidate);
+    record = cli::plan_record(w, plan, gpu::grid_of(w, candidate.variant), "");
+    record.schedule = candidate.schedule;
+    record.kernel = gpu::to_string(candidate.variant);
+    gpu::Decoder decoder(gpu::capacity_of(w, plan, candidate.variant));
+    const gpu::HostTimes host =
+        decoder.set_plan(w, shape.tensors.addressing(), plan, candidate.variant, launch_options(options));
+    decoder.synchronize();
+    const gpu::Timing t = gpu::time_plan(w, shape.tensors, decoder, false, options.measure);
+    record.seconds = t.median;
+    record.seconds_p20 = t.p20;
+    record.seconds_p80 = t.p80;
+    record.samples = t.samples;
+    record.bytes_per_second = static_cast<double>(*record.bytes) / t.median;
+    record.read_seconds = shape.floor.median;
+    record.plan_seconds = host.encode + host.upload;
+  } catch (const workloads::InputError& error) {
+    record.failure = error.what();
+  }
+  return record;
+}
+
+std::vector<Candidate> candidates_of(const Workload& w, const Options& options) {
+  std::vector<Candidate> all;
+  for (const std::string& text : options.candidates) all.push_back(testing::parse_candidate(text));
+  for (const std::string& name : options.schedules) all.push_back(testing::plain_candidate(name, w));
+  if (all.empty() && !options.only_auto) all = testing::sweep_candidates(w);
+  return all;
+}
+
+void time_shape(const Workload& w, const Options& options, Report& report) {
+  gpu::DeviceTensors tensors = gpu::DeviceTensors::generate(w, gpu::copies_for(w, options.measure));
   const gpu::Timing floor = gpu::time_plain_read(w, tensors, options.measure);
-  const auto bytes = static_cast<long long>(workloads::kv_bytes(w));
-  fmt::print(out, "{},read,{},{:.3f},{:.3f},{:.3f},,,\n", w.name, bytes, floor.median * 1e6, floor.p20 * 1e6,
-             floor.p80 * 1e6);
-  std::vector<Candidate> candidates;
-  if (options.candidates.empty() && !options.only_auto) candidates = testing::sweep_candidates(w);
-  for (const std::string& text : options.candidates) candidates.push_back(testing::parse_candidate(text));
+  const Shape shape{w, std::move(tensors), floor};
   // Always timed with the others: what the model chooses.
   const gpu::Choice chosen = gpu::choose(w);
-  const Candidate automatic{chosen.schedule, chosen.variant, schedules::MergeKind::last_arriver};
-  if (std::find(candidates.begin(), candidates.end(), automatic) == candidates.end()) candidates.push_back(automatic);
-  double best = 0;
-  double auto_seconds = 0;
-  std::string best_name;
-  for (const Candidate& candidate : candidates) {
-    try {
-      const schedules::Plan plan = testing::plan_of(w, candidate);
-      gpu::Decoder decoder(gpu::capacity_of(w, plan, candidate.variant));
-      const gpu::HostTimes host =
-          decoder.set_plan(w, tensors.addressing(), plan, candidate.variant, launch_options(options));
-      decoder.synchronize();
-      const gpu::Timing t = gpu::time_plan(w, tensors, decoder, false, options.measure);
-      fmt::print(out, "{},{},{},{:.3f},{:.3f},{:.3f},{},{},{:.1f}\n", w.name, testing::to_string(candidate), bytes,
-                 t.median * 1e6, t.p20 * 1e6, t.p80 * 1e6, decoder.ctas(), decoder.uniform() ? "U" : "T",
-                 (host.encode + host.upload) * 1e6);
-      if (candidate == automatic) auto_seconds = t.median;
-      if (best == 0 || t.median < best) {
-        best = t.median;
-        best_name = testing::to_string(candidate);
-      }
-    } catch (const workloads::InputError& error) {
-      fmt::print(out, "{},{},{},,,,,{},\n", w.name, testing::to_string(candidate), bytes, error.what());
+  const Candidate automatic{chosen.schedule, chosen.variant};
+  reports::Record own = time_candidate(shape, automatic, options);
+  double best = own.seconds.value_or(0);
+  std::string best_name = testing::to_string(automatic);
+  for (const Candidate& candidate : candidates_of(w, options)) {
+    reports::Record record = candidate == automatic ? own : time_candidate(shape, candidate, options);
+    if (record.seconds && *record.seconds < best) {
+      best = *record.seconds;
+      best_name = testing::to_string(candidate);
     }
+    report.add(std::move(record), "cuda");
   }
-  std::fflush(out);
-  fmt::print(out, "{},auto,{},{:.3f},{:.3f},,,,{}\n", w.name, bytes, auto_seconds * 1e6, chosen.predicted_seconds * 1e6,
-             testing::to_string(automatic));
-  std::fflush(out);
+  const double seconds = own.seconds.value_or(0);
+  reports::Record predicted;
+  predicted.workload = w.name;
+  predicted.schedule = own.schedule = cli::kAuto;
+  predicted.kernel = own.kernel;
+  predicted.seconds = chosen.predicted_seconds;
+  report.add(std::move(own), "cuda");
+  report.add(std::move(predicted), std::string(reports::kSimulator));
   fmt::print("{:<28} read {:9.2f} best {:9.2f} x {:.3f} {:<34} auto {:9.2f} predicted {:9.2f} behind {:.3f} {}\n",
-             w.name, floor.median * 1e6, best * 1e6, best / floor.median, best_name, auto_seconds * 1e6,
-             chosen.predicted_seconds * 1e6, auto_seconds / best, testing::to_string(automatic));
+             w.name, floor.median * 1e6, best * 1e6, best / floor.median, best_name, seconds * 1e6,
+             chosen.predicted_seconds * 1e6, seconds / best, testing::to_string(automatic));
   std::fflush(stdout);
 }
 
 int bench(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
-  FILE* out = std::fopen(options.out.c_str(), "a");
-  if (out == nullptr) throw workloads::InputError(options.out + ": cannot be written");
+  Report report(options.out);
   const gpu::Device device = gpu::current_device();
-  fmt::print("# {} driver CUDA {} empty kernel {:.2f} us\n", device.name, device.driver,
+  fmt::print("# {} driver {} CUDA {} empty kernel {:.2f} us\n", device.name, device.driver, device.cuda,
              gpu::time_empty_kernel(options.measure).median * 1e6);
   for (const Workload& w : shapes(options)) {
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
@@ -129,9 +189,8 @@ int bench(const Options& options) {
       fmt::print("# time limit before {}\n", w.name);
       break;
     }
-    time_shape(w, options, out);
+    time_shape(w, options, report);
   }
-  std::fclose(out);
   return 0;
 }
 
@@ -146,8 +205,10 @@ int main(int argc, char** argv) {
   app.add_option("--seed", options.seed, "of the random shapes");
   app.add_option("--most-gb", options.most_gb, "skip shapes with more K and V");
   app.add_option("--least-gb", options.least_gb, "skip shapes with less K and V");
-  app.add_option("--out", options.out, "CSV file, appended to");
+  app.add_option("--out", options.out, "JSON Lines file of records, appended to");
   app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT[+MERGE]; none: a sweep");
+  app.add_option("--schedule", options.schedules, "schedules, each on the plainest kernel with its own merge")
+      ->delimiter(',');
   app.add_flag("--auto", options.only_auto, "time only the model's choice");
   app.add_option("--overlap", options.overlap, "none, wait or prefetch")
       ->check(CLI::IsMember({"none", "wait", "prefetch"}));

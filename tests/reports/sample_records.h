@@ -34,9 +34,14 @@ inline reports::Record full_record() {
   result.waves = 1;
   result.occupancy = 0.99;
   result.merge = "host_cta";
+  result.kernel = "r1w4s4t16c8";
+  result.read_seconds = 0.011;
+  result.plan_seconds = 2e-5;
   result.breakdown = schedules::Breakdown{1e-5, 2e-5, 0.012, 0, 1e-4, 0.0003, 7e-5};
   result.error = reports::RecordError{2.5e-4, 1e-5, 3e-4};
   result.failure = "none; the key is here to be seen";
+  result.device = "a device";
+  result.driver = "580.159.04";
   return result;
 }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host time of turning a plan into the table that the CUDA kernels read: what a serving engine pays per decode step,
+// beside the upload. The goal is 20 us for 1,000 CTAs.
+#include <benchmark/benchmark.h>
+
+#include <algorithm>
+#include <chrono>
+#include <vector>
+
+#include "gpu/encode.h"
+#include "schedules/schedules.h"
+#include "workloads/load.h"
+
+namespace splitwave {
+namespace {
+
+/// Median and 90th percentile of single calls as counters, in microseconds: a mean would hide the calls that a server
+/// waits for.
+void report_percentiles(benchmark::State& state, std::vector<double> seconds) {
+  std::sort(seconds.begin(), seconds.end());
+  state.counters["p50_us"] = 1e6 * seconds[seconds.size() / 2];
+  state.counters["p90_us"] = 1e6 * seconds[seconds.size() * 9 / 10];
+}
+
+void encode(benchmark::State& state, const char* schedule, const char* spec) {
+  const workloads::Workload workload = workloads::parse_spec(spec);
+  const auto ctas = static_cast<std::int32_t>(state.range(0));
+  const schedules::Plan plan = schedules::make_plan(schedule, workload, schedules::Grid{ctas, 1, 0, 64});
+  const gpu::KvAddressing addressing = gpu::dense_addressing(workload);
+  const gpu::PlanSize size = gpu::size_of(plan);
+  std::vector<gpu::DeviceItem> items(static_cast<std::size_t>(size.items));
+  std::vector<gpu::DeviceMerge> merges(static_cast<std::size_t>(size.merges));
+  gpu::Encoder encoder;
+  std::vector<double> seconds;
+  for (auto _ : state) {
+    const auto start = std::chrono::steady_clock::now();
+    benchmark::DoNotOptimize(encoder.encode(workload, addressing, plan, 0, items, merges));
+    benchmark::ClobberMemory();
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  report_percentiles(state, std::move(seconds));
+  state.counters["ctas"] = plan.ctas();
+  state.counters["items"] = static_cast<double>(plan.items.size());
+}
+
+BENCHMARK_CAPTURE(encode, lean_ragged, "lean", "llama-3-8b:16q1s8k_48q1s3001_64q1s500")->Arg(132)->Arg(1000);
+BENCHMARK_CAPTURE(encode, split_uniform, "fixed-split:8", "llama-3-8b:16q1s32k")->Arg(1000);
+
+}  // namespace
+}  // namespace splitwave
+
+BENCHMARK_MAIN();
