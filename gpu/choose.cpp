@@ -75,6 +75,12 @@ bool uniform(const Workload& w) {
                      [&](const workloads::Request& r) { return r == w.requests.front(); });
 }
 
+double tokens_per_item(const Plan& plan) {
+  double tokens = 0;
+  for (const schedules::Item& item : plan.items) tokens += item.tokens();
+  return plan.items.empty() ? 0 : tokens / static_cast<double>(plan.items.size());
+}
+
 std::int32_t most_parts(const Plan& plan) {
   std::int32_t most = 1;
   for (const schedules::Merge& merge : plan.merges) most = std::max(most, merge.slot_end - merge.slot_begin);
@@ -104,8 +110,12 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
   const std::int64_t workers = std::min<std::int64_t>(where.workers, plan.lists());
   const double chunk = chunk_seconds(g, variant);
   const double chunk_bytes = static_cast<double>(variant.tokens) * g.head_dim * 4;
+  const double tokens = tokens_per_item(plan) / variant.cluster;
+  const double step = static_cast<double>(variant.warps) * variant.tokens;
+  const double busy = tokens > 0 ? tokens / (step * std::ceil(tokens / step)) : 1;  // share of warps with a chunk
   const double ctas_per_sm = std::max(1.0, static_cast<double>(workers) * variant.cluster / constants.sms);
-  const double cta_rate = std::min(variant.warps * chunk_bytes / chunk, constants.sm_bytes_per_second / ctas_per_sm);
+  const double cta_rate =
+      std::min(busy * variant.warps * chunk_bytes / chunk, constants.sm_bytes_per_second / ctas_per_sm);
   const double fragments = static_cast<double>(variant.row_tiles) * g.head_dim / 16 / variant.warps;  // of a warp
   const double end =
       chunk + constants.end_seconds_per_warp * variant.warps + constants.end_seconds_per_fragment * fragments;

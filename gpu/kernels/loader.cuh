@@ -56,6 +56,8 @@ class Loader {
   static constexpr int kColumns = Config::kHeadDim / 8;  ///< 16-byte chunks of a row
   static constexpr int kRowsPerCopy = 32 / kColumns;
   static constexpr int kCopies = Config::kTokens / kRowsPerCopy;
+  /// Chunks whose pages are looked up ahead: a look-up under load takes longer than two chunks.
+  static constexpr int kPageChunks = 4;
   static constexpr int kStep = Config::kWarps * Config::kTokens;  ///< tokens from a chunk of the warp to its next
 
   __device__ __forceinline__ Loader(const DecodeParams& params, std::uint32_t ring, int rank, int warp, int row_block,
@@ -84,8 +86,8 @@ class Loader {
       kv_end_ = item.kv_end;
       whole_tiles_ = item.kv_begin % 16 == 0 && params_.page_shift >= 4;
       if (chunks_left_ > 0) {
-        look_up(token_, pages_);
-        look_up(token_ + kStep, next_pages_);
+#pragma unroll
+        for (int ahead = 0; ahead < kPageChunks; ++ahead) look_up(token_ + ahead * kStep, pages_[ahead]);
       }
     } else {
       const std::int64_t offset = static_cast<std::int64_t>(item.kv_base) * 16 +
@@ -149,12 +151,15 @@ class Loader {
     token_ += kStep;
     tokens_left_ -= kStep;
 #pragma unroll
-    for (int tile = 0; tile < Config::kTokenTiles; ++tile) pages_[tile] = next_pages_[tile];
-    look_up(token_ + kStep, next_pages_);
+    for (int ahead = 0; ahead + 1 < kPageChunks; ++ahead) {
+#pragma unroll
+      for (int tile = 0; tile < Config::kTokenTiles; ++tile) pages_[ahead][tile] = pages_[ahead + 1][tile];
+    }
+    look_up(token_ + (kPageChunks - 1) * kStep, pages_[kPageChunks - 1]);
   }
 
-  /// Asks for the pages of the chunk that begins with the token, two chunks ahead of their use: of its tiles of 16
-  /// tokens, or, in pages[0], of row lane % kTokens.
+  /// Asks for the pages of the chunk that begins with the token: of its tiles of 16 tokens, or, in pages[0], of row
+  /// lane % kTokens.
   __device__ __forceinline__ void look_up(int token, int (&pages)[Config::kTokenTiles]) const {
     static_assert(Config::kTokens <= 32);
     const int last = kv_end_ - 1;
@@ -176,7 +181,7 @@ class Loader {
 #pragma unroll
     for (int tile = 0; tile < Config::kTokenTiles; ++tile) {
       const int slot = ((token_ + tile * 16) & (params_.page_size - 1)) + lane_ / kColumns;
-      const std::int64_t offset = pages_[tile] * params_.page_stride + slot * params_.token_stride + column_offset_;
+      const std::int64_t offset = pages_[0][tile] * params_.page_stride + slot * params_.token_stride + column_offset_;
       const char* k = static_cast<const char*>(params_.k) + offset;
       const char* v = static_cast<const char*>(params_.v) + offset;
 #pragma unroll
@@ -197,7 +202,7 @@ class Loader {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       const int row = i * kRowsPerCopy + lane_ / kColumns;
-      const int page = __shfl_sync(~0U, pages_[0], row);
+      const int page = __shfl_sync(~0U, pages_[0][0], row);
       const int token = token_ + row;
       const int slot = params_.page_shift >= 0 ? token & (params_.page_size - 1) : token % params_.page_size;
       const std::int64_t offset = page * params_.page_stride + slot * params_.token_stride + column_offset_;
@@ -227,9 +232,8 @@ class Loader {
   const std::int32_t* table_ = nullptr;
   std::int64_t column_offset_ = 0;
   int kv_end_ = 0;
-  int pages_[Config::kTokenTiles] = {};       ///< of the next chunk
-  int next_pages_[Config::kTokenTiles] = {};  ///< of the one after it
-  bool whole_tiles_ = false;                  ///< no tile of 16 tokens crosses the end of a page
+  int pages_[kPageChunks][Config::kTokenTiles] = {};  ///< of the next chunks
+  bool whole_tiles_ = false;                          ///< no tile of 16 tokens crosses the end of a page
 };
 
 }  // namespace splitwave::gpu
