@@ -22,7 +22,7 @@ __device__ __forceinline__ void count_visit(const Cta& cta, const DeviceItem& it
 }
 
 /// Makes the receive buffers of a cluster's CTA ready and says so to the others, who wait for it before they send. All
-/// threads; while the first data are on their way.
+/// threads.
 template <class Config>
 __device__ __forceinline__ void open_receivers(const Cta<Config>& cta) {
 #if __CUDA_ARCH__ >= 900
@@ -64,13 +64,10 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
     }
     loader.fill(stage * Config::kStageBytes);
     if (++stage == Config::kStages) stage = 0;
-    if (priming > 0 && --priming == 0) {
-      if (Config::kSimple) open_receivers(cta);
-      if (wait_after_fill) {
-        ptx::wait_for_previous_kernel();
-        wait_after_fill = false;
-        load_queries<Config>(cta.params, rows, cta.lane, q);
-      }
+    if (priming > 0 && --priming == 0 && wait_after_fill) {
+      ptx::wait_for_previous_kernel();
+      wait_after_fill = false;
+      load_queries<Config>(cta.params, rows, cta.lane, q);
     }
   }
 }
@@ -169,10 +166,8 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
   const Cta<Config> cta = place<Config>(params, shared);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
-  if (!Config::kSimple) {
-    open_receivers(cta);
-    if (params.injection.delay_seed != 0) pause(params.injection.delay_seed);
-  }
+  open_receivers(cta);
+  if (!Config::kSimple && params.injection.delay_seed != 0) pause(params.injection.delay_seed);
 
   const std::uint32_t ring = ptx::shared_address(shared) + cta.warp * (Config::kStages * Config::kStageBytes);
   Loader<Config> loader(params, ring, cta.rank, cta.warp, cta.row_block, cta.lane);

@@ -56,8 +56,6 @@ class Loader {
   static constexpr int kColumns = Config::kHeadDim / 8;  ///< 16-byte chunks of a row
   static constexpr int kRowsPerCopy = 32 / kColumns;
   static constexpr int kCopies = Config::kTokens / kRowsPerCopy;
-  /// Chunks whose pages are looked up ahead: a look-up under load takes longer than two chunks.
-  static constexpr int kPageChunks = 4;
   static constexpr int kStep = Config::kWarps * Config::kTokens;  ///< tokens from a chunk of the warp to its next
 
   __device__ __forceinline__ Loader(const DecodeParams& params, std::uint32_t ring, int rank, int warp, int row_block,
@@ -86,8 +84,10 @@ class Loader {
       kv_end_ = item.kv_end;
       whole_tiles_ = item.kv_begin % 16 == 0 && params_.page_shift >= 4;
       if (chunks_left_ > 0) {
-#pragma unroll
-        for (int ahead = 0; ahead < kPageChunks; ++ahead) look_up(token_ + ahead * kStep, pages_[ahead]);
+        chunks_looked_up_ = chunks_per_batch();
+        pages_ = look_up(token_);
+        next_pages_ = look_up(token_ + chunks_looked_up_ * kStep);
+        broadcast_pages();
       }
     } else {
       const std::int64_t offset = static_cast<std::int64_t>(item.kv_base) * 16 +
@@ -143,45 +143,59 @@ class Loader {
   }
 
   __device__ __forceinline__ void copy_paged(std::uint32_t shared) {
-    if (whole_tiles_) {
-      copy_paged_tiles(shared);
-    } else {
-      copy_paged_rows(shared);
-    }
+    const int token = token_;
+    int page[Config::kTokenTiles];
+#pragma unroll
+    for (int tile = 0; tile < Config::kTokenTiles; ++tile) page[tile] = tile_pages_[tile];
+    const int row_pages = pages_;
+    // The next chunk's pages first: they are there when they are needed, and nobody waits for them.
     token_ += kStep;
-    tokens_left_ -= kStep;
-#pragma unroll
-    for (int ahead = 0; ahead + 1 < kPageChunks; ++ahead) {
-#pragma unroll
-      for (int tile = 0; tile < Config::kTokenTiles; ++tile) pages_[ahead][tile] = pages_[ahead + 1][tile];
+    if (--chunks_looked_up_ == 0) {
+      chunks_looked_up_ = chunks_per_batch();
+      pages_ = next_pages_;
+      next_pages_ = look_up(token_ + chunks_looked_up_ * kStep);
     }
-    look_up(token_ + (kPageChunks - 1) * kStep, pages_[kPageChunks - 1]);
+    broadcast_pages();
+    if (whole_tiles_) {
+      copy_paged_tiles(shared, token, page);
+    } else {
+      copy_paged_rows(shared, token, row_pages);
+    }
+    tokens_left_ -= kStep;
   }
 
-  /// Asks for the pages of the chunk that begins with the token: of its tiles of 16 tokens, or, in pages[0], of row
-  /// lane % kTokens.
-  __device__ __forceinline__ void look_up(int token, int (&pages)[Config::kTokenTiles]) const {
+  /// Chunks whose pages the warp looks up with one load: one page per tile of 16 tokens, or one per row.
+  __device__ __forceinline__ int chunks_per_batch() const {
+    return whole_tiles_ ? 32 / Config::kTokenTiles : 1;
+  }
+
+  /// Asks for the page of this lane's tile or row of the batch of chunks that begins with the token.
+  __device__ __forceinline__ int look_up(int token) const {
     static_assert(Config::kTokens <= 32);
-    const int last = kv_end_ - 1;
-    if (whole_tiles_) {
+    token +=
+        whole_tiles_ ? lane_ / Config::kTokenTiles * kStep + lane_ % Config::kTokenTiles * 16 : lane_ % Config::kTokens;
+    token = min(token, kv_end_ - 1);
+    return __ldg(table_ + (params_.page_shift >= 0 ? token >> params_.page_shift : token / params_.page_size));
+  }
+
+  /// Tells all lanes the pages of the next chunk's tiles.
+  __device__ __forceinline__ void broadcast_pages() {
+    const int first = (chunks_per_batch() - chunks_looked_up_) * Config::kTokenTiles;
 #pragma unroll
-      for (int tile = 0; tile < Config::kTokenTiles; ++tile) {
-        pages[tile] = __ldg(table_ + (min(token + tile * 16, last) >> params_.page_shift));
-      }
-    } else {
-      const int row = min(token + lane_ % Config::kTokens, last);
-      pages[0] = __ldg(table_ + (params_.page_shift >= 0 ? row >> params_.page_shift : row / params_.page_size));
+    for (int tile = 0; tile < Config::kTokenTiles; ++tile) {
+      tile_pages_[tile] = __shfl_sync(~0U, pages_, (first + tile) % 32);
     }
   }
 
   /// Each tile of 16 tokens lies in one page: one address per tile, then steps as in a contiguous cache.
-  __device__ __forceinline__ void copy_paged_tiles(std::uint32_t shared) {
+  __device__ __forceinline__ void copy_paged_tiles(std::uint32_t shared, int token,
+                                                   const int (&page)[Config::kTokenTiles]) {
     constexpr int kTileCopies = 16 / kRowsPerCopy;
     const std::int64_t step = kRowsPerCopy * params_.token_stride;
 #pragma unroll
     for (int tile = 0; tile < Config::kTokenTiles; ++tile) {
-      const int slot = ((token_ + tile * 16) & (params_.page_size - 1)) + lane_ / kColumns;
-      const std::int64_t offset = pages_[0][tile] * params_.page_stride + slot * params_.token_stride + column_offset_;
+      const int slot = ((token + tile * 16) & (params_.page_size - 1)) + lane_ / kColumns;
+      const std::int64_t offset = page[tile] * params_.page_stride + slot * params_.token_stride + column_offset_;
       const char* k = static_cast<const char*>(params_.k) + offset;
       const char* v = static_cast<const char*>(params_.v) + offset;
 #pragma unroll
@@ -198,12 +212,12 @@ class Loader {
   }
 
   /// Any page size, any first token: one address per row.
-  __device__ __forceinline__ void copy_paged_rows(std::uint32_t shared) {
+  __device__ __forceinline__ void copy_paged_rows(std::uint32_t shared, int first, int pages) {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       const int row = i * kRowsPerCopy + lane_ / kColumns;
-      const int page = __shfl_sync(~0U, pages_[0][0], row);
-      const int token = token_ + row;
+      const int page = __shfl_sync(~0U, pages, row);
+      const int token = first + row;
       const int slot = params_.page_shift >= 0 ? token & (params_.page_size - 1) : token % params_.page_size;
       const std::int64_t offset = page * params_.page_stride + slot * params_.token_stride + column_offset_;
       const bool valid = tokens_left_ > i * kRowsPerCopy;
@@ -232,8 +246,11 @@ class Loader {
   const std::int32_t* table_ = nullptr;
   std::int64_t column_offset_ = 0;
   int kv_end_ = 0;
-  int pages_[kPageChunks][Config::kTokenTiles] = {};  ///< of the next chunks
-  bool whole_tiles_ = false;                          ///< no tile of 16 tokens crosses the end of a page
+  int chunks_looked_up_ = 0;                  ///< chunks left whose pages are in pages_
+  int pages_ = 0;                             ///< this lane's of the batch
+  int next_pages_ = 0;                        ///< of the batch after it
+  int tile_pages_[Config::kTokenTiles] = {};  ///< of the next chunk
+  bool whole_tiles_ = false;                  ///< no tile of 16 tokens crosses the end of a page
 };
 
 }  // namespace splitwave::gpu
