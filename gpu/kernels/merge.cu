@@ -28,7 +28,8 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
   for (int f = warp; f < Config::kFragments; f += Config::kWarps) {
     const int rank = (f << params.cluster_shift) / Config::kFragments;  // whose CTA wrote the fragment and its sums
     Running run;
-    combine<kFarBatch>(slots, f * 512 + lane * 16, rank * Config::kSumBytes + (f / Config::kDimTiles * 4 + (lane & 3)) * 16, run);
+    combine<kFarBatch>(slots, f * 512 + lane * 16,
+                       rank * Config::kSumBytes + (f / Config::kDimTiles * 4 + (lane & 3)) * 16, run);
     write_output<Config>(params.output, params.lse, rows, f, lane, run);
   }
 }
