@@ -66,18 +66,25 @@ class DeviceBuffer {
   explicit DeviceBuffer(std::span<const T> values) : DeviceBuffer(values.size()) {
     if (!values.empty()) {
       SPLITWAVE_CUDA_CHECK(cudaMemcpy(get(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice));
+      finish();
     }
   }
   T* get() const { return static_cast<T*>(memory_.get()); }
   std::size_t size() const { return count_; }
   void fill_bytes(int byte) {
-    if (count_ > 0) SPLITWAVE_CUDA_CHECK(cudaMemset(get(), byte, count_ * sizeof(T)));
+    if (count_ == 0) return;
+    SPLITWAVE_CUDA_CHECK(cudaMemset(get(), byte, count_ * sizeof(T)));
+    finish();
   }
   void download(std::span<T> to) const {
     if (!to.empty()) SPLITWAVE_CUDA_CHECK(cudaMemcpy(to.data(), get(), to.size_bytes(), cudaMemcpyDeviceToHost));
   }
 
  private:
+  /// The default stream may still be at work when a fill or a copy of pageable memory returns, and the streams of the
+  /// decoders do not wait for it.
+  static void finish() { SPLITWAVE_CUDA_CHECK(cudaStreamSynchronize(nullptr)); }
+
   Owned<void*, cudaFree> memory_;
   std::size_t count_ = 0;
 };

@@ -151,6 +151,7 @@ DeviceTensors DeviceTensors::upload(const Workload& workload, const workloads::T
   copy(state->v[0], tensors.v);
   state->host_table = tensors.block_table;
   state->block_table = DeviceBuffer<std::int32_t>(std::span<const std::int32_t>(tensors.block_table));
+  SPLITWAVE_CUDA_CHECK(cudaDeviceSynchronize());
   return DeviceTensors(std::move(state));
 }
 
