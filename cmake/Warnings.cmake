@@ -9,6 +9,13 @@ target_compile_options(splitwave_warnings INTERFACE
 target_compile_options(splitwave_warnings INTERFACE
   $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-restrict;-Wno-unknown-warning-option>)
 
+# A class of a .cpp file may hold types of the file's unnamed namespace; where the file is included for a unity build,
+# GCC takes it for a header.
+if(CMAKE_UNITY_BUILD)
+  target_compile_options(splitwave_warnings INTERFACE
+    $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage>)
+endif()
+
 if(SPLITWAVE_SANITIZE)
   target_compile_options(splitwave_warnings INTERFACE
     -fsanitize=${SPLITWAVE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
