@@ -4,7 +4,6 @@
 
 build_packages=(cmake ninja-build g++ git libcli11-dev libeigen3-dev libfmt-dev nlohmann-json3-dev gnuplot-nox)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev libvalijson-dev python3)
-lint_packages=(clang-format clang-tidy)
 
 need_packages() {
   local missing=() package
