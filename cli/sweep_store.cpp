@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -21,6 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 using workloads::InputError;
+
+std::int64_t occurrences(const std::string& text, std::string_view part) {
+  std::int64_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
 
 fs::path manifest_path(const fs::path& folder) {
   return folder / "sweep.json";
@@ -212,15 +219,13 @@ SweepTotals merge_sweep(const std::vector<fs::path>& folders, const fs::path& ou
     const fs::path& path = paths[static_cast<std::size_t>(chunk)];
     std::string lines = read_chunk(path);
     const std::int64_t expected = std::min(sizes.chunk_points, sizes.points - chunk * sizes.chunk_points);
-    const std::int64_t found = std::count(lines.begin(), lines.end(), '\n');
+    const std::int64_t found = occurrences(lines, "\n");
     if (found != expected || lines.back() != '\n') {
       throw InputError(fmt::format("{}: holds {} lines; allowed: {}. Remove it and run the sweep with --resume",
                                    path.string(), found, expected));
     }
-    for (std::size_t at = lines.find("\",\"failure\":"); at != std::string::npos;
-         at = lines.find("\",\"failure\":", at + 1)) {
-      ++totals.infeasible;
-    }
+    totals.infeasible +=
+        occurrences(lines, "failure\":");  // a quotation mark inside a string has a backslash before it
     lines.pop_back();
     file.append(lines);
     totals.points += found;

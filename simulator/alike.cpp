@@ -39,18 +39,6 @@ void number_by_equality(std::int32_t count, const Hash& hash, const Equal& equal
 
 }  // namespace
 
-bool alike(const schedules::Plan& plan, const Work& work, std::int32_t a, std::int32_t b) {
-  const std::int32_t* begin = plan.cta_begin.data();
-  const std::int32_t count = begin[a + 1] - begin[a];
-  if (begin[b + 1] - begin[b] != count) return false;
-  const schedules::Item* one = plan.items.data() + begin[a];
-  const schedules::Item* two = plan.items.data() + begin[b];
-  for (std::int32_t i = 0; i < count; ++i) {
-    if (one[i].tokens() != two[i].tokens() || work.cost_of(one[i]) != work.cost_of(two[i])) return false;
-  }
-  return true;
-}
-
 void number_alike(const schedules::Plan& plan, const Work& work, std::int32_t count,
                   std::vector<std::int32_t>& kind_of_list) {
   const auto hash = [&](std::int32_t list) {
@@ -65,15 +53,19 @@ void number_alike(const schedules::Plan& plan, const Work& work, std::int32_t co
 }
 
 void group_alike(const std::vector<std::int32_t>& rows, std::int32_t width, std::vector<std::int32_t>& group_of_row) {
-  const auto w = static_cast<std::size_t>(width);
-  const auto row = [&](std::int32_t i) { return rows.begin() + static_cast<std::ptrdiff_t>(i) * width; };
+  const auto row = [&](std::int32_t i) { return rows.data() + static_cast<std::ptrdiff_t>(i) * width; };
   const auto hash = [&](std::int32_t i) {
     std::uint64_t value = 0;
-    for (std::size_t k = 0; k < w; ++k) value = mix(value, static_cast<std::uint32_t>(*(row(i) + static_cast<int>(k))));
+    for (std::int32_t k = 0; k < width; ++k) value = mix(value, static_cast<std::uint32_t>(row(i)[k]));
     return value;
   };
-  const auto equal = [&](std::int32_t a, std::int32_t b) { return std::equal(row(a), row(a) + width, row(b)); };
-  number_by_equality(static_cast<std::int32_t>(rows.size() / w), hash, equal, group_of_row);
+  // A row is one or two numbers: a loop, not a call that compares memory.
+  const auto equal = [&](std::int32_t a, std::int32_t b) {
+    std::int32_t k = 0;
+    while (k < width && row(a)[k] == row(b)[k]) ++k;
+    return k == width;
+  };
+  number_by_equality(static_cast<std::int32_t>(rows.size()) / width, hash, equal, group_of_row);
 }
 
 }  // namespace splitwave::simulator

@@ -10,7 +10,17 @@
 namespace splitwave::simulator {
 
 /// Whether two lists of the plan hold the same sequence of (tokens, cost).
-bool alike(const schedules::Plan& plan, const Work& work, std::int32_t a, std::int32_t b);
+inline bool alike(const schedules::Plan& plan, const Work& work, std::int32_t a, std::int32_t b) {
+  const std::int32_t* begin = plan.cta_begin.data();
+  const std::int32_t count = begin[a + 1] - begin[a];
+  if (begin[b + 1] - begin[b] != count) return false;
+  const schedules::Item* one = plan.items.data() + begin[a];
+  const schedules::Item* two = plan.items.data() + begin[b];
+  for (std::int32_t i = 0; i < count; ++i) {
+    if (one[i].tokens() != two[i].tokens() || work.cost_of(one[i]) != work.cost_of(two[i])) return false;
+  }
+  return true;
+}
 
 /// Numbers the first `count` lists so that two of them have the same number exactly if they are alike.
 void number_alike(const schedules::Plan& plan, const Work& work, std::int32_t count,

@@ -47,7 +47,7 @@ double Engine::fill_seconds(double bytes, const Fill& start) const {
 
 void Engine::enter_timed(std::int32_t index, double until) {
   Slot& slot = at(index);
-  slot.key = until;
+  slot.until = until;
   slot.state = SlotState::timed;
   timed_.push(until, index);
 }
@@ -63,7 +63,10 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       result_->spans.push_back({slot.list, group.sm, index - group.first_slot, slot.item, time, 0});
     }
     if (bytes > 0) {
-      const Fill& start = fill(work_->cost_of(item));
+      const std::size_t cost = work_->cost_of(item);
+      const Fill& start = fill(cost);
+      slot.bytes = bytes;
+      slot.cost = static_cast<std::int32_t>(cost);
       slot.arithmetic_bound = start.arithmetic_bound;
       if (!prefetched) lead += fill_seconds(bytes, start);
       result_->slot_seconds.ramp += w * lead;
@@ -101,7 +104,7 @@ void Engine::start_list(std::int32_t index, std::int32_t list, double time, doub
 /// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, of the
 /// part of the tile that holds no tokens.
 double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) const {
-  const double per_token = work_->seconds_per_byte[work_->cost_of(item)].lone * work_->bytes_per_token;
+  const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].lone * work_->bytes_per_token;
   const double tile = kernel_->tile_tokens;
   if (!slot.arithmetic_bound) return kernel_->drain_tiles * tile * per_token;
   return (std::ceil(item.tokens() / tile) * tile - item.tokens()) * per_token;
@@ -140,8 +143,6 @@ void Engine::end_stream(std::int32_t index) {
 void Engine::end_timed(std::int32_t index) {
   Slot& slot = at(index);
   if (slot.item < slot.item_end) {
-    const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
-    slot.key = item.tokens() * work_->bytes_per_token;
     slot.state = SlotState::joining;
     ++group_of(slot).streaming;
     return mark(slot.group);
@@ -154,7 +155,7 @@ void Engine::finish_list(std::int32_t index, double time) {
   Slot& slot = at(index);
   slot.state = SlotState::idle;
   slot.list = -1;
-  busy_ctas_ -= weight(slot);
+  ended_ctas_ += weight(slot);
   result_->busy_slot_seconds += weight(slot) * time;
   result_->end_seconds = std::max(result_->end_seconds, time);
 }
@@ -175,11 +176,10 @@ void Engine::regroup_streams() {
     for (std::int32_t index = group.first_slot; index < group.first_slot + options_.ctas_per_sm; ++index) {
       Slot& slot = at(index);
       if (slot.state != SlotState::joining && slot.state != SlotState::streaming) continue;
-      const auto cost = static_cast<std::int32_t>(work_->cost_of(plan_->items[static_cast<std::size_t>(slot.item)]));
-      const std::int32_t target = cost * options_.ctas_per_sm + group.streaming - 1;
+      const std::int32_t target = slot.cost * options_.ctas_per_sm + group.streaming - 1;
       if (slot.state == SlotState::joining) {
         slot.state = SlotState::streaming;
-        streams_.add(index, target, slot.key, group.weight);
+        streams_.add(index, target, slot.bytes, group.weight);
       } else {
         streams_.change_class(index, target, group.weight);
       }
@@ -191,15 +191,16 @@ void Engine::regroup_streams() {
 void Engine::process_events() {
   const double until = now_ * (1 + kSameTime);
   while (timed_.least_key() <= until) {
-    const std::int32_t slot = timed_.top().slot;
-    timed_.pop();
-    end_timed(slot);
+    end_timed(timed_.pop());
   }
   for (std::int32_t slot = streams_.finished(); slot >= 0; slot = streams_.finished()) end_stream(slot);
+  // What ends and what begins at one time must not depend on which of them is looked at first.
+  busy_ctas_ -= ended_ctas_;
+  ended_ctas_ = 0;
 }
 
-void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
-                 const EngineOptions& options, EngineResult& result) {
+[[gnu::flatten]] void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel,
+                                  const Work& work, const EngineOptions& options, EngineResult& result) {
   plan_ = &plan;
   machine_ = &machine;
   kernel_ = &kernel;
@@ -210,10 +211,12 @@ void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kern
   result.busy_slot_seconds = 0;
   result.spans.clear();
   result.item_end.assign(options.item_ends ? plan.items.size() : 0, 0);
-  grouped_ = !options.item_ends && !options.spans;
+  // Lists that start together end together, item by item; of those that wait, each goes its own way.
+  grouped_ = !options.spans && (!options.item_ends || plan.lists() <= resident_ctas());
   timed_.clear();
   dirty_.clear();
   freed_.clear();
+  ended_ctas_ = 0;
   prepare_classes();
   start_first_wave();
   result.end_seconds = dispatcher_free_;
@@ -223,11 +226,12 @@ void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kern
     streams_.advance(next - now_, result.slot_seconds.stream, result.slot_seconds.compute);
     now_ = next;
     process_events();
-    dispatch_freed();
+    if (!freed_.empty()) dispatch_freed();
     if (dirty_.empty()) continue;
     regroup_streams();
     streams_.solve();
   }
+  if (grouped_ && options.item_ends) copy_item_ends();
 }
 
 void run_lists(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,

@@ -32,7 +32,7 @@ struct EngineResult {
 };
 
 /// Runs the plan's lists. Lists with the same tokens and costs are handled together while their SMs are alike, unless
-/// item ends or spans are asked for. `result` is overwritten; its memory is reused.
+/// spans are asked for, or item ends of more lists than run at a time. `result` is overwritten; its memory is reused.
 void run_lists(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
                const EngineOptions& options, EngineResult& result);
 

@@ -26,6 +26,11 @@ void Engine::prepare_classes() {
   fill_ = {};
 }
 
+std::int32_t Engine::resident_ctas() const {
+  const std::int32_t slots = machine_->sms * options_.ctas_per_sm;
+  return options_.workers > 0 ? std::min(options_.workers, slots) : slots;
+}
+
 void Engine::make_groups(std::int32_t first_wave) {
   const std::int32_t per_sm = options_.ctas_per_sm;
   if (grouped_) number_alike(*plan_, *work_, first_wave, kind_of_list_);
@@ -49,16 +54,14 @@ void Engine::make_groups(std::int32_t first_wave) {
 
 void Engine::start_first_wave() {
   const std::int32_t per_sm = options_.ctas_per_sm;
-  const std::int32_t resident = machine_->sms * per_sm;
-  const std::int32_t capacity = options_.workers > 0 ? std::min(options_.workers, resident) : resident;
-  const std::int32_t first_wave = std::min(plan_->lists(), capacity);
+  const std::int32_t first_wave = std::min(plan_->lists(), resident_ctas());
   const double launched = machine_->launch_seconds;
   dispatcher_free_ = launched + first_wave * machine_->launch_seconds_per_cta;
   // CTAs that have no item, behind the last that has one, delay nobody.
   std::int32_t working = first_wave;
   while (working > 1 && plan_->list(working - 1).empty()) --working;
   now_ = launched + working * machine_->launch_seconds_per_cta;
-  result_->slot_seconds.launch = resident * launched + first_wave * (now_ - launched);
+  result_->slot_seconds.launch = machine_->sms * per_sm * launched + first_wave * (now_ - launched);
   next_list_ = first_wave;
   busy_ctas_ = first_wave;
   if (first_wave == 0) return streams_.reset(limits_, 0);
@@ -89,6 +92,23 @@ void Engine::start_first_wave() {
   }
 }
 
+/// Gives the items of all SMs of a group the ends that were seen on its first one. All lists are of the first wave.
+void Engine::copy_item_ends() {
+  const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
+  const auto first_item = [&](std::size_t cell) {
+    return result_->item_end.begin() + plan_->cta_begin[static_cast<std::size_t>(lists_of_sm_[cell])];
+  };
+  for (std::size_t sm = 0; sm < group_of_sm_.size(); ++sm) {
+    const auto seen = static_cast<std::size_t>(groups_[static_cast<std::size_t>(group_of_sm_[sm])].sm);
+    if (seen == sm) continue;
+    for (std::size_t k = 0; k < per_sm; ++k) {
+      if (lists_of_sm_[sm * per_sm + k] < 0) continue;
+      const auto items = plan_->list(lists_of_sm_[sm * per_sm + k]).size();
+      std::copy_n(first_item(seen * per_sm + k), items, first_item(sm * per_sm + k));
+    }
+  }
+}
+
 /// Takes `weight` SMs out of the slot's group; returns the same slot of the new group.
 std::int32_t Engine::split(std::int32_t slot, std::int32_t weight) {
   const std::int32_t old = at(slot).group;
@@ -105,7 +125,7 @@ std::int32_t Engine::split(std::int32_t slot, std::int32_t weight) {
     Slot twin = at(old_first + k);
     twin.group = fresh;
     slots_.push_back(twin);
-    if (twin.state == SlotState::timed) timed_.push(twin.key, index);
+    if (twin.state == SlotState::timed) timed_.push(twin.until, index);
     if (twin.state == SlotState::streaming) streams_.clone(old_first + k, index);
     if (twin.state != SlotState::idle || old_first + k == slot) continue;
     // This slot became free together with the one being filled: its new SMs come before those that stay behind.
@@ -125,7 +145,7 @@ double Engine::work_left(std::int32_t index) const {
     left += streams_.bytes_left(index);
     ++first;
   }
-  if (slot.state == SlotState::timed) left += (slot.key - now_) * machine_->dram_bytes_per_second;
+  if (slot.state == SlotState::timed) left += (slot.until - now_) * machine_->dram_bytes_per_second;
   for (std::int32_t item = first; item < slot.item_end; ++item) {
     left += plan_->items[static_cast<std::size_t>(item)].tokens() * work_->bytes_per_token;
   }
@@ -167,7 +187,7 @@ std::int32_t Engine::alike_from(std::int32_t list, std::int32_t slot) {
 /// Gives the lists that wait to the slots that became free just now, in the order of the plan.
 void Engine::dispatch_freed() {
   const std::int32_t waiting = plan_->lists() - next_list_;
-  if (waiting == 0 || freed_.empty()) return freed_.clear();
+  if (waiting == 0) return freed_.clear();
   double free_slots = 0;
   for (const FreeSlot& free : freed_) free_slots += weight(at(free.slot));
   if (freed_.size() > 1) order_freed();

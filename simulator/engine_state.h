@@ -20,12 +20,14 @@ namespace splitwave::simulator {
 enum class SlotState : std::uint8_t { idle, timed, joining, streaming };
 
 struct Slot {
-  double key = 0;               ///< timed: when the phase ends; joining: bytes to stream
+  double until = 0;             ///< timed: when the phase ends
+  double bytes = 0;             ///< of the current item
   double arithmetic_until = 0;  ///< end of the item before, which may still be computed while this one streams
   std::int32_t list = -1;
   std::int32_t item = 0;  ///< current item; past the list's last one while the CTA finishes
   std::int32_t item_end = 0;
   std::int32_t group = 0;
+  std::int32_t cost = 0;  ///< of the current item
   SlotState state = SlotState::idle;
   bool arithmetic_bound = false;  ///< the current item
 };
@@ -34,7 +36,7 @@ struct Group {
   std::int32_t weight = 0;  ///< SMs
   std::int32_t first_slot = 0;
   std::int32_t streaming = 0;
-  std::int32_t sm = 0;     ///< the SM, if the weight is 1
+  std::int32_t sm = 0;     ///< its first SM
   std::int32_t freed = 0;  ///< used while freed slots are put in order
   bool dirty = false;
 };
@@ -56,6 +58,7 @@ class Engine {
  private:
   void prepare_classes();
   void start_first_wave();
+  std::int32_t resident_ctas() const;
   void make_groups(std::int32_t first_wave);
   void start_list(std::int32_t slot, std::int32_t list, double time, double lead, bool prefetched);
   void begin_item(Slot& slot, std::int32_t index, double time, double lead, bool prefetched);
@@ -67,6 +70,7 @@ class Engine {
   double work_left(std::int32_t index) const;
   std::int32_t alike_from(std::int32_t list, std::int32_t slot);
   void dispatch_freed();
+  void copy_item_ends();
   std::int32_t split(std::int32_t slot, std::int32_t weight);
   void mark(std::int32_t group);
   void regroup_streams();
@@ -109,6 +113,7 @@ class Engine {
   double now_ = 0;
   double dispatcher_free_ = 0;
   double busy_ctas_ = 0;
+  double ended_ctas_ = 0;  ///< at the present time; still busy for all else that happens at it
   std::int32_t next_list_ = 0;
   bool grouped_ = false;
 };

@@ -63,7 +63,7 @@ void Streams::reset(const StreamLimits& limits, std::size_t slots) {
   memory_share_.assign(count, 1);
   lane_of_class_.assign(count, 0);
   if (lanes_.size() < count + 1) lanes_.resize(count + 1);
-  used_lanes_.assign(1, 0);
+  lanes_in_use_ = 1;
   lanes_[0].ctas = 0;
   lanes_[0].counter = 0;
   lanes_[0].rate = 0;
@@ -76,7 +76,7 @@ void Streams::add(std::int32_t slot, std::int32_t stream_class, double bytes, do
   const auto index = static_cast<std::size_t>(slot);
   if (index >= class_of_slot_.size()) {
     class_of_slot_.resize(index + 1);
-    for (const std::size_t lane : used_lanes_) lanes_[lane].ends.grow(index + 1);
+    for (Lane& lane : lanes()) lane.ends.grow(index + 1);
   }
   class_of_slot_[index] = stream_class;
   classes_[target].ctas += ctas;
@@ -126,9 +126,8 @@ double Streams::bytes_left(std::int32_t slot) const {
 /// Gives a class that a cap holds back a lane of its own, for the rest of the run.
 void Streams::detach(std::size_t stream_class) {
   Lane& shared = lanes_[0];
-  Lane& own = lanes_[stream_class + 1];
-  lane_of_class_[stream_class] = stream_class + 1;
-  used_lanes_.push_back(stream_class + 1);
+  Lane& own = lanes_[lanes_in_use_];
+  lane_of_class_[stream_class] = lanes_in_use_++;
   own.ctas = classes_[stream_class].ctas;
   own.counter = shared.counter;
   shared.ctas -= own.ctas;
@@ -145,9 +144,9 @@ void Streams::detach(std::size_t stream_class) {
 /// The table's place for the present state, or null if none is kept.
 Streams::Known* Streams::known_state() {
   if (!keeps_) return nullptr;
-  const auto lone = static_cast<std::size_t>(classes_[0].ctas);
-  const std::size_t pairs = classes_.size() > 1 ? static_cast<std::size_t>(classes_[1].ctas) / 2 : 0;
-  return &table_->states[lone * static_cast<std::size_t>(table_->limits.sms + 1) + pairs];
+  const auto lone = static_cast<std::int32_t>(classes_[0].ctas);
+  const std::int32_t pairs = classes_.size() > 1 ? static_cast<std::int32_t>(classes_[1].ctas) / 2 : 0;
+  return &table_->states[static_cast<std::size_t>(lone * (table_->limits.sms + 1) + pairs)];
 }
 
 void Streams::compute(Rates rates) {
@@ -188,15 +187,14 @@ void Streams::solve() {
       if (rates.of_class[i] == level_ || classes_[i].ctas < 0.5) continue;
       detach(i);
     }
-    lanes_[i + 1].rate = rates.of_class[i];
-    lanes_[i + 1].memory_share = rates.memory_share[i];
+    lane_of(i).rate = rates.of_class[i];
+    lane_of(i).memory_share = rates.memory_share[i];
   }
 }
 
 double Streams::seconds_to_next() const {
   double next = kNever;
-  for (const std::size_t index : used_lanes_) {
-    const Lane& lane = lanes_[index];
+  for (const Lane& lane : lanes()) {
     if (lane.ctas < 0.5) continue;
     next = std::min(next, std::max(0.0, lane.ends.least_key() - lane.counter) / lane.rate);
   }
@@ -204,8 +202,7 @@ double Streams::seconds_to_next() const {
 }
 
 void Streams::advance(double seconds, double& memory, double& arithmetic) {
-  for (const std::size_t index : used_lanes_) {
-    Lane& lane = lanes_[index];
+  for (Lane& lane : lanes()) {
     if (lane.ctas < 0.5) continue;
     lane.counter += lane.rate * seconds;
     const double cta_seconds = lane.ctas * seconds;
@@ -215,8 +212,7 @@ void Streams::advance(double seconds, double& memory, double& arithmetic) {
 }
 
 std::int32_t Streams::finished() const {
-  for (const std::size_t index : used_lanes_) {
-    const Lane& lane = lanes_[index];
+  for (const Lane& lane : lanes()) {
     if (lane.ends.least_key() <= lane.counter + kSameBytes) return lane.ends.least_slot();
   }
   return -1;

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "simulator/bandwidth.h"
@@ -45,7 +46,8 @@ class Streams {
   std::int32_t finished() const;
 
  private:
-  /// Classes with one rate: lane 0 is that of all classes that no cap has held back, lane c + 1 that of class c alone.
+  /// Classes with one rate: the first lane is that of all classes that no cap has held back, others have one class
+  /// each.
   struct Lane {
     double ctas = 0;
     double counter = 0;
@@ -69,6 +71,8 @@ class Streams {
   };
 
   Lane& lane_of(std::size_t stream_class) { return lanes_[lane_of_class_[stream_class]]; }
+  std::span<Lane> lanes() { return std::span<Lane>(lanes_).first(lanes_in_use_); }
+  std::span<const Lane> lanes() const { return std::span<const Lane>(lanes_).first(lanes_in_use_); }
   void detach(std::size_t stream_class);
   void choose_table(const StreamLimits& limits);
   /// Where the rates of the classes are, in a state of the table or here.
@@ -90,7 +94,7 @@ class Streams {
   std::vector<double> memory_share_;
   std::vector<std::size_t> lane_of_class_;
   std::vector<Lane> lanes_;
-  std::vector<std::size_t> used_lanes_;  ///< the shared one and those of detached classes
+  std::size_t lanes_in_use_ = 1;
   std::vector<std::int32_t> class_of_slot_;
   double level_ = 0;
 };

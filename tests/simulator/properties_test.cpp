@@ -3,6 +3,8 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <string>
 #include <vector>
 
 #include "schedules/schedules.h"
@@ -64,6 +66,22 @@ RC_GTEST_PROP(Simulator, HandlingAlikeCtasTogetherChangesNothing, ()) {
   for (std::int32_t& context : contexts) context = context / 7000 * 1000;
   const double together = run(contexts, real_machine()).seconds;
   RC_ASSERT(std::abs(run(contexts, real_machine(), true).seconds - together) <= 1e-9 * together);
+}
+
+RC_GTEST_PROP(Simulator, HandlingAlikeCtasOfSeveralItemsTogetherChangesNothing, ()) {
+  MachineOverrides fewer;
+  fewer.sms = *rc::gen::inRange(1, 133);
+  const Machine machine = with_overrides(real_machine(), fewer);
+  const std::string schedule = *rc::gen::element("lean", "lean:ort", "flashinfer-holistic");
+  workloads::Workload batch = workloads::parse_spec("h=32/8,d=128:1q1s1k");
+  batch.requests.clear();
+  for (const std::int32_t context : lengths(8)) batch.requests.push_back({1, context / 5000 * 1024 + 1});
+  const Kernel kernel = native_kernel(schedule, batch, machine);
+  const schedules::Plan plan = schedules::make_plan(schedule, batch, grid_of(machine, kernel));
+  const schedules::Timeline together = simulate(batch, plan, machine, kernel);
+  const schedules::Timeline apart = simulate(batch, plan, machine, kernel, {.spans = true});
+  RC_ASSERT(std::abs(together.seconds - apart.seconds) <= 1e-9 * together.seconds);
+  RC_ASSERT(std::abs(together.breakdown.wait - apart.breakdown.wait) <= 1e-9 * together.seconds);
 }
 
 RC_GTEST_PROP(Simulator, MoreBandwidthIsNeverSlowerInOneWave, ()) {
