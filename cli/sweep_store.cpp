@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdint>
 #include <fstream>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
 #include <system_error>
@@ -54,8 +54,11 @@ class Digest {
 
 std::string read_chunk(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (!file.good() && !file.eof()) throw InputError(fmt::format("{}: cannot be read to its end", path.string()));
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  std::string text(error ? 0 : size, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (error || !file) throw InputError(fmt::format("{}: cannot be read to its end", path.string()));
   return text;
 }
 

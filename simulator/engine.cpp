@@ -199,6 +199,7 @@ void Engine::process_events() {
   ended_ctas_ = 0;
 }
 
+/// Everything it calls is inlined: a step takes tens of nanoseconds, of which calls would be a tenth.
 [[gnu::flatten]] void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel,
                                   const Work& work, const EngineOptions& options, EngineResult& result) {
   plan_ = &plan;

@@ -11,7 +11,11 @@ void place_first_wave(const Machine& machine, std::int32_t ctas_per_sm, std::int
     std::int32_t first_sm = 0;
     for (const std::int32_t size : machine.sms_per_gpc) {
       if (static_cast<std::int32_t>(sm_of_cta.size()) == ctas) return;
-      if (round < size * ctas_per_sm) sm_of_cta.push_back(first_sm + round % size);
+      if (round < size * ctas_per_sm) {
+        std::int32_t sm = round;  // modulo size; a division takes longer than one or two steps
+        while (sm >= size) sm -= size;
+        sm_of_cta.push_back(first_sm + sm);
+      }
       first_sm += size;
     }
   }

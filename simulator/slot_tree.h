@@ -40,7 +40,7 @@ class SlotTree {
       const bool mine = least.key < other.key;
       least.slot = mine ? least.slot : other.slot;
       least.key = mine ? least.key : other.key;
-      if (nodes_[place].key == least.key && nodes_[place].slot == least.slot) return;  // nothing changes above
+      if (nodes_[place].slot == least.slot && nodes_[place].key == least.key) return;  // nothing changes above
       nodes_[place] = least;
     }
   }
