@@ -26,7 +26,6 @@ using schedules::Plan;
 using workloads::Tensors;
 using workloads::Workload;
 
-constexpr std::int64_t kMemory = std::int64_t{1} << 30;
 const char* const kSchedules[] = {
     "fa2",           "fixed-split:3",       "fa3",      "seq-aware",      "lean", "lean:ort", "flashinfer",
     "fixed-size:64", "flashinfer-holistic", "flashmla", "fixed-split:fa2"};
@@ -73,7 +72,7 @@ TEST_F(Correctness, EveryScheduleOnTheBattery) {
   int runs = 0;
   for (const Workload& w : testing::battery()) {
     if (!supported(w)) continue;
-    const Tensors tensors = workloads::make_tensors(w, kMemory);
+    const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
     const Result<double> exact = cpu_reference::attend(w, tensors);
     const Variant v = first_variant(w);
     for (const char* name : kSchedules) {
@@ -106,7 +105,7 @@ TEST_F(Correctness, EveryVariantGroupDtypeAndLayout) {
           w.geometry.dtype = dtype;
           if (page > 0) w = testing::paged(w, page);
           if (page == 0 && group == 3) w.kv.layout = workloads::KvLayout::bhsd;
-          const Tensors tensors = workloads::make_tensors(w, kMemory);
+          const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
           const Result<double> exact = cpu_reference::attend(w, tensors);
           for (const Variant& v : variants(w)) {
             if (page == 7 && v.cluster > 1) continue;
@@ -123,7 +122,7 @@ TEST_F(Correctness, UniformPlansNeedNoTable) {
   for (const std::int32_t length : {1, 16, 640, 5000}) {
     const Workload w =
         testing::decode("uniform_" + std::to_string(length), testing::geometry(32, 8, 128), {length, length, length});
-    const Tensors tensors = workloads::make_tensors(w, kMemory);
+    const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
     const Result<double> exact = cpu_reference::attend(w, tensors);
     for (const Variant& v : variants(w)) {
       for (const char* name : {"fixed-split:1", "fixed-split:5"}) {
@@ -157,7 +156,7 @@ TEST_F(Correctness, UniformPlansNeedNoTable) {
 
 TEST_F(Correctness, EveryMergeGivesTheSameBits) {
   const Workload w = testing::decode("ragged", testing::geometry(8, 2, 128), {1500, 3, 700, 64, 0, 2049});
-  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const Result<double> exact = cpu_reference::attend(w, tensors);
   for (const std::int32_t cluster : {1, 4}) {
     const Variant v = first_variant(w, cluster);
@@ -180,7 +179,7 @@ TEST_F(Correctness, EveryMergeGivesTheSameBits) {
 
 TEST_F(Correctness, HundredRunsAreBitwiseEqual) {
   const Workload w = testing::decode("repeat", testing::geometry(16, 2, 128), {3000, 17, 800});
-  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const Variant v = first_variant(w);
   Plan plan = schedules::make_plan("lean", w, grid_for(w, v));
   plan.merge = MergeKind::last_arriver;
@@ -201,7 +200,7 @@ TEST_F(Correctness, HundredRunsAreBitwiseEqual) {
 
 TEST_F(Correctness, EveryItemIsVisitedOnce) {
   const Workload w = testing::decode("visits", testing::geometry(8, 2, 64), {1500, 3, 700, 64, 0, 2049});
-  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   for (const char* name : kSchedules) {
     for (const std::int32_t cluster : {1, 2}) {
       const Variant v = first_variant(w, cluster);
@@ -227,7 +226,7 @@ TEST_F(Correctness, NonFiniteValuesReachOnlyTheRowsThatReadThem) {
         testing::with_queries(testing::decode("poisoned", testing::geometry(8, 2, 64), {300, 200}), {query_len});
     for (const bool in_values : {false, true}) {
       for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
-        Tensors tensors = workloads::make_tensors(w, kMemory);
+        Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
         // The last token of request 0, KV head 1: with several causal queries only the last query sees it.
         const std::int64_t row = in_values ? v_row(w, tensors, 0, 299, 1) : k_row(w, tensors, 0, 299, 1);
         workloads::store_element(w.geometry.dtype, in_values ? tensors.v : tensors.k, row + 5, bad);

@@ -4,11 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstdlib>
 
 #include "gpu/device.h"
 
 namespace splitwave::testing {
+
+/// Most bytes of tensors that a test makes on the host.
+inline constexpr std::int64_t kTensorBytes = std::int64_t{1} << 30;
 
 class DeviceTest : public ::testing::Test {
  protected:

@@ -22,7 +22,6 @@ using schedules::Plan;
 using workloads::Tensors;
 using workloads::Workload;
 
-constexpr std::int64_t kMemory = std::int64_t{1} << 30;
 constexpr MergeKind kMerges[] = {MergeKind::kernel, MergeKind::host_cta, MergeKind::last_arriver};
 
 bool same_bits(const HostResult& a, const HostResult& b) {
@@ -53,7 +52,7 @@ class Stress : public testing::DeviceTest {};
 TEST_F(Stress, ReplaysUnderMemoryLoadOnTwoStreams) {
   const Workload w = testing::decode("stress", testing::geometry(16, 2, 128), {4000, 5, 900, 64});
   const Workload noise = testing::decode("noise", testing::geometry(32, 8, 128), std::vector<std::int32_t>(16, 8192));
-  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const DeviceTensors load = DeviceTensors::generate(noise, 1);
   const Variant noise_variant = variant_with(noise, 1);
   const Plan noise_plan = plan_for(noise, noise_variant, "fixed-split:2", MergeKind::last_arriver);
@@ -91,7 +90,7 @@ TEST_F(Stress, ReplaysUnderMemoryLoadOnTwoStreams) {
 
 TEST_F(Stress, DelayedCtasChangeNothing) {
   const Workload w = testing::decode("delayed", testing::geometry(16, 2, 128), {4000, 5, 900, 64});
-  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   for (const std::int32_t cluster : {1, 8}) {
     const Variant v = variant_with(w, cluster);
     for (const MergeKind merge : kMerges) {
@@ -108,7 +107,7 @@ TEST_F(Stress, DelayedCtasChangeNothing) {
 
 TEST_F(Stress, GridsFromOneCtaToTenTimesWhatIsResident) {
   const Workload w = testing::decode("grids", testing::geometry(16, 2, 128), {4000, 5, 900, 64, 2000});
-  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const Variant v = variant_with(w, 1);
   const std::int32_t resident = residency(w, v).workers;
   for (const std::int32_t ctas : {1, 2, resident - 1, resident, resident + 1, 10 * resident}) {
@@ -128,7 +127,7 @@ TEST_F(Stress, GridsFromOneCtaToTenTimesWhatIsResident) {
 
 TEST_F(Stress, ADroppedArrivalEndsInANamedError) {
   const Workload w = testing::decode("dropped", testing::geometry(16, 2, 128), {4000});
-  const Tensors tensors = workloads::make_tensors(w, kMemory);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   for (const std::int32_t cluster : {1, 4}) {
     const Variant v = variant_with(w, cluster);
     for (const MergeKind merge : {MergeKind::host_cta, MergeKind::last_arriver}) {
@@ -163,7 +162,7 @@ TEST_F(Stress, ADroppedArrivalEndsInANamedError) {
 TEST_F(Stress, ThousandStepsOfGrowingContexts) {
   Workload longest = testing::decode("growing", testing::geometry(8, 2, 64), {1300, 1100, 1005});
   longest = testing::paged(longest, 16);
-  const Tensors tensors = workloads::make_tensors(longest, kMemory);
+  const Tensors tensors = workloads::make_tensors(longest, testing::kTensorBytes);
   const Variant v = variant_with(longest, 1);
   DeviceTensors on_device = DeviceTensors::upload(longest, tensors);
   const KvAddressing addressing = on_device.addressing();
