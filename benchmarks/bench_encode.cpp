@@ -32,7 +32,7 @@ void encode(benchmark::State& state, const char* schedule, const char* spec) {
   std::vector<gpu::DeviceMerge> merges(static_cast<std::size_t>(size.merges));
   gpu::Encoder encoder;
   std::vector<double> seconds;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     const auto start = std::chrono::steady_clock::now();
     benchmark::DoNotOptimize(encoder.encode(workload, addressing, plan, 0, items, merges));
     benchmark::ClobberMemory();

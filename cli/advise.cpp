@@ -51,7 +51,7 @@ std::optional<Choice> best_split(const workloads::Workload& workload, const Targ
   }
   std::optional<Choice> best;
   for (const std::int32_t count : counts) {
-    const double limit = best ? best->seconds : no_limit;
+    const double limit = best ? best->seconds : no_limit;  // NOLINT(bugprone-narrowing-conversions): none here
     const auto choice = choice_within(limit, fmt::format("fixed-split:{}", count), workload, target);
     if (!choice) continue;
     const bool earlier = best && choice->seconds == best->seconds && choice->num_splits < best->num_splits;

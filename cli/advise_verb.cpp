@@ -130,6 +130,7 @@ CLI::Validator known_format() {
   return CLI::Validator(
       [](std::string& text) -> std::string {
         std::vector<std::string> names;
+        names.reserve(std::size(kExports));
         for (const auto& [name, function] : kExports) names.emplace_back(name);
         if (std::find(names.begin(), names.end(), text) != names.end()) return "";
         return fmt::format("{} is not allowed; allowed: {}", workloads::printable(text), workloads::join(names));
