@@ -3,11 +3,11 @@
 // beside the upload. The goal is 20 us for 1,000 CTAs.
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
 #include <chrono>
 #include <vector>
 
 #include "gpu/encode.h"
+#include "reports/statistics.h"
 #include "schedules/schedules.h"
 #include "workloads/load.h"
 
@@ -16,10 +16,9 @@ namespace {
 
 /// Median and 90th percentile of single calls as counters, in microseconds: a mean would hide the calls that a server
 /// waits for.
-void report_percentiles(benchmark::State& state, std::vector<double> seconds) {
-  std::sort(seconds.begin(), seconds.end());
-  state.counters["p50_us"] = 1e6 * seconds[seconds.size() / 2];
-  state.counters["p90_us"] = 1e6 * seconds[seconds.size() * 9 / 10];
+void report_percentiles(benchmark::State& state, const std::vector<double>& seconds) {
+  state.counters["p50_us"] = 1e6 * reports::quantile(seconds, 0.5);
+  state.counters["p90_us"] = 1e6 * reports::quantile(seconds, 0.9);
 }
 
 void encode(benchmark::State& state, const char* schedule, const char* spec) {
@@ -38,7 +37,7 @@ void encode(benchmark::State& state, const char* schedule, const char* spec) {
     benchmark::ClobberMemory();
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
-  report_percentiles(state, std::move(seconds));
+  report_percentiles(state, seconds);
   state.counters["ctas"] = plan.ctas();
   state.counters["items"] = static_cast<double>(plan.items.size());
 }

@@ -44,18 +44,18 @@ std::optional<Choice> choice_within(double limit, const std::string& schedule, c
 /// goes first, and what a bound shows to be slower than the best so far is left out.
 std::optional<Choice> best_split(const workloads::Workload& workload, const Target& target,
                                  std::vector<std::int32_t> counts) {
-  constexpr double no_limit = std::numeric_limits<double>::infinity();
-  if (const auto ruled = choice_within(no_limit, "fixed-split:fa2", workload, target)) {
+  double limit = std::numeric_limits<double>::infinity();
+  if (const auto ruled = choice_within(limit, "fixed-split:fa2", workload, target)) {
     const auto above = std::upper_bound(counts.begin(), counts.end(), ruled->num_splits);
     if (above != counts.begin()) std::rotate(counts.begin(), above - 1, above);
   }
   std::optional<Choice> best;
   for (const std::int32_t count : counts) {
-    const double limit = best ? best->seconds : no_limit;  // NOLINT(bugprone-narrowing-conversions): none here
     const auto choice = choice_within(limit, fmt::format("fixed-split:{}", count), workload, target);
     if (!choice) continue;
     const bool earlier = best && choice->seconds == best->seconds && choice->num_splits < best->num_splits;
     if (!best || choice->seconds < best->seconds || earlier) best = choice;
+    limit = best->seconds;
   }
   return best;
 }

@@ -27,7 +27,7 @@ TEST_F(Generate, SameBitsAsTheCpu) {
           w.distribution = distribution;
           w.kv.layout = layout;
           if (page > 0) w = testing::paged(w, page);
-          const Tensors expected = workloads::make_tensors(w, std::int64_t{1} << 30);
+          const Tensors expected = workloads::make_tensors(w, testing::kTensorBytes);
           const Tensors actual = DeviceTensors::generate(w, 2).download_tensors();
           EXPECT_EQ(actual.block_table, expected.block_table);
           EXPECT_TRUE(actual.q == expected.q);
