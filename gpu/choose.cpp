@@ -5,9 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <queue>
 
+#include "gpu/contention.h"
 #include "gpu/kernel_choice.h"
 #include "schedules/schedules.h"
 #include "workloads/error.h"
@@ -20,55 +19,10 @@ using workloads::Workload;
 namespace {
 
 constexpr std::int32_t kTileKv = 64;
-constexpr double kNever = 1e30;  ///< seconds: the kernel does not fit
-
-template <class T>
-using Ascending = std::priority_queue<T, std::vector<T>, std::greater<>>;
-
-/// Lists in the order of the plan onto workers; streaming workers share the memory's rate equally.
-class Machine {
- public:
-  /// Most bytes per second of a worker, and the bytes that it has under way.
-  Machine(double worker_rate, double bytes_in_flight, const CostConstants& constants)
-      : worker_rate_(worker_rate), bytes_in_flight_(bytes_in_flight), constants_(constants) {}
-
-  /// A worker begins a list of `bytes` whose data come `latency` seconds from now.
-  void start(double latency, double bytes) { waiting_.push({now_ + latency, bytes}); }
-
-  /// Runs until a list ends; false if none is left.
-  bool run_to_end_of_list() {
-    while (!waiting_.empty() || !streaming_.empty()) {
-      const auto count = static_cast<double>(streaming_.size());
-      const double rate =
-          streaming_.empty()
-              ? 0
-              : std::min(worker_rate_, memory_bytes_per_second(count * bytes_in_flight_, constants_) / count);
-      const double ready = waiting_.empty() ? 1e30 : waiting_.top().first;
-      const double done = streaming_.empty() ? 1e30 : now_ + (streaming_.top() - progress_) / rate;
-      const double next = std::min(ready, done);
-      progress_ += rate * (next - now_);
-      now_ = next;
-      if (done <= ready) {
-        streaming_.pop();
-        return true;
-      }
-      streaming_.push(progress_ + waiting_.top().second);
-      waiting_.pop();
-    }
-    return false;
-  }
-
-  double now() const { return now_; }
-
- private:
-  double worker_rate_;
-  double bytes_in_flight_;
-  const CostConstants& constants_;
-  double now_ = 0;
-  double progress_ = 0;                           ///< bytes that a worker streaming since the start would have
-  Ascending<std::pair<double, double>> waiting_;  ///< (ready, bytes)
-  Ascending<double> streaming_;                   ///< progress at which each ends
-};
+/// CTAs in clusters of 4 or 8 that the hardware lays eight to a GPC. More crowd some GPCs, or wait for a whole
+/// cluster's room, and were measured up to 20 % slower than single CTAs and pairs.
+constexpr std::int32_t kMostInLargeClusters = 64;
+constexpr double kDoesNotFit = 1e30;  ///< seconds: the kernel does not fit
 
 bool uniform(const Workload& w) {
   return std::all_of(w.requests.begin(), w.requests.end(),
@@ -105,7 +59,7 @@ double memory_bytes_per_second(double bytes_in_flight, const CostConstants& cons
 
 double predict(const Workload& workload, const Plan& plan, const Variant& variant, const Residency& where,
                const CostConstants& constants) {
-  if (where.workers == 0) return kNever;
+  if (where.workers == 0) return kDoesNotFit;
   const workloads::Geometry& g = workload.geometry;
   const std::int64_t workers = std::min<std::int64_t>(where.workers, plan.lists());
   const double chunk = chunk_seconds(g, variant);
@@ -124,8 +78,16 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
                        find_simple_kernel(workload, variant) == nullptr;
   const double wave = end + (ragged && variant.cluster > 1 ? constants.cluster_wave_seconds * variant.cluster : 0);
   const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(g));
-  Machine machine(cta_rate * variant.cluster,
-                  static_cast<double>(variant.bytes_in_flight(g.head_dim) * variant.cluster), constants);
+  StreamLimits limits;
+  limits.worker_rate = cta_rate * variant.cluster;
+  limits.worker_bytes_in_flight = static_cast<double>(variant.bytes_in_flight(g.head_dim) * variant.cluster);
+  limits.memory_bytes_per_second = [&](double bytes) { return memory_bytes_per_second(bytes, constants); };
+  limits.fair_bytes = constants.fair_bytes;
+  limits.port_bytes = constants.port_bytes;
+  limits.port_excess = constants.port_excess;
+  const auto ctas = static_cast<std::int32_t>(workers) * variant.cluster;
+  const bool even = variant.cluster > 2 && ctas <= kMostInLargeClusters;
+  Contention machine(limits, even ? std::vector<PortLoad>{{24, static_cast<double>(ctas)}} : h200_port_loads(ctas));
   const auto start = [&](std::int32_t list, bool first) {
     double bytes = 0;
     for (const schedules::Item& item : plan.list(list)) bytes += item.tokens() * token_bytes;
@@ -173,6 +135,7 @@ std::vector<Choice> candidates(const Workload& workload) {
     }
     for (const std::string& name : names) {
       Choice choice{name, variant, schedules::make_plan(name, workload, grid), 0};
+      if (variant.cluster > 2 && choice.plan.lists() * variant.cluster > kMostInLargeClusters) continue;
       if (choice.plan.merge != schedules::MergeKind::none) choice.plan.merge = schedules::MergeKind::last_arriver;
       all.push_back(std::move(choice));
     }
@@ -184,13 +147,13 @@ namespace {
 
 Choice least(std::vector<Choice> all, const Workload& workload, const CostConstants& constants) {
   Choice best;
-  best.predicted_seconds = kNever;
+  best.predicted_seconds = kDoesNotFit;
   for (Choice& candidate : all) {
     candidate.predicted_seconds =
         predict(workload, candidate.plan, candidate.variant, residency(workload, candidate.variant), constants);
     if (candidate.predicted_seconds < best.predicted_seconds) best = std::move(candidate);
   }
-  if (best.predicted_seconds == kNever) {
+  if (best.predicted_seconds == kDoesNotFit) {
     throw workloads::InputError(fmt::format("workload {}: no kernel fits on the device", workload.name));
   }
   return best;

@@ -30,6 +30,9 @@ struct CostConstants {
   double bytes_asymptote = 4.929e12;          ///< bytes per second at which the loaded latency would be infinite
   double latency_seconds = 0.912e-6;          ///< from a request to its data, unloaded
   double queue_seconds = 0.1155e-6;           ///< growth of the latency with load: latency + queue * rho / (1 - rho)
+  double fair_bytes = 8e6;                    ///< in flight on the device: below, workers share the memory equally
+  double port_bytes = 13e6;                   ///< above, ports do (contention.h)
+  double port_excess = 0.4;                   ///< ... where workers could take so much more than they get
   double sm_bytes_per_second = 125e9;         ///< of one SM, bound by its shared memory
   std::int32_t sms = 132;
 };

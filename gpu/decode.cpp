@@ -184,7 +184,7 @@ void Decoder::State::set_params(const Workload& workload, const KvAddressing& ad
   params.scale_log2 = static_cast<float>(g.scale() * kLog2E);
   params.dependent_launch = dependent_launch_bits(options);
   params.merge = in_kernel(plan.merge);
-  params.evict_first = options.keep_kv_in_l2 ? 0 : 1;
+  params.l2_policy = options.keep_kv_in_l2 ? kEvictNormal : kEvictFirst;
   params.wait_nanoseconds = static_cast<std::uint64_t>(options.wait_seconds * 1e9);
   params.injection.delay_seed = options.delay_seed;
   params.injection.drop_slot = static_cast<std::uint32_t>(options.dropped_slot + 1);
@@ -201,6 +201,7 @@ const DecodeKernel* Decoder::State::simple_kernel(const Workload& workload, cons
                                                   const LaunchOptions& options) const {
   const bool hooks = options.delay_seed != 0 || options.dropped_slot >= 0 || options.count_visits;
   if (params.uniform.parts == 0 || hooks || plan.merge == MergeKind::host_cta) return nullptr;
+  if (params.uniform.tiles_per_kv_head != 1) return nullptr;
   return find_simple_kernel(workload, variant);
 }
 

@@ -1,26 +1,135 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Times PyTorch's scaled_dot_product_attention (FlashAttention and cuDNN backends) on the shapes of a CSV file, by the
-method of docs/measuring.md: copies of K and V in rotation, a CUDA graph, the median of its replays. Writes records.
+"""Times the decode attention of PyTorch (FlashAttention and cuDNN backends), flash_attn and FlashInfer, as far as they are
+installed, on the shapes of a CSV file, by the method of docs/measuring.md: copies of K and V in rotation, a CUDA graph,
+the median of its replays. Writes records.
 
-  scripts/peers_torch.py tests/gpu/public_shapes.csv --out torch.jsonl
+  scripts/peers_torch.py tests/gpu/public_shapes.csv --out peers.jsonl
 """
 import argparse
+import dataclasses
+import importlib
 import json
 import math
 import pathlib
 import subprocess
 import sys
 
+PAGE = 256  # tokens: flash_attn's least page; a request's tokens begin on a page of their own
+FLASHINFER_PAGE = 16
+
+
+@dataclasses.dataclass
+class Shape:
+    name: str
+    heads: int
+    kv_heads: int
+    dim: int
+    lengths: list  # context length of each request
+
+    @property
+    def uniform(self):
+        return len(set(self.lengths)) == 1
+
+    @property
+    def kv_bytes(self):
+        return 4 * sum(self.lengths) * self.kv_heads * self.dim
+
+    @property
+    def pages(self):
+        return [math.ceil(n / PAGE) for n in self.lengths]
+
 
 def read_shapes(path):
-    """(id, batch, query heads, KV heads, head dim, context lengths) of each line."""
     for line in open(path, encoding="utf-8"):
         if not line.strip() or line.startswith("#"):
             continue
         name, batch, heads, kv_heads, dim, _, lengths = line.strip().split(",")
         lengths = [int(n) for n in lengths.split(";")]
-        yield name, int(batch), int(heads), int(kv_heads), int(dim), lengths * int(batch) if len(lengths) == 1 else lengths
+        yield Shape(name, int(heads), int(kv_heads), int(dim), lengths * int(batch) if len(lengths) == 1 else lengths)
+
+
+def import_or_none(name):
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def prepare_sdpa(torch, backend_name):
+    """PyTorch's kernel of that name: one context length for the whole batch."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    backend = getattr(SDPBackend, backend_name)
+
+    def prepare(shape, query, keys, values):
+        if not shape.uniform:
+            raise NotImplementedError("takes one context length for the whole batch")
+        batch, length = len(shape.lengths), shape.lengths[0]
+        view = lambda cache: cache.view(batch, -1, shape.kv_heads, shape.dim)[:, :length].transpose(1, 2)
+        q = query.unsqueeze(2)
+        keys, values = [view(k) for k in keys], [view(v) for v in values]
+
+        def launch(i):
+            with sdpa_kernel(backend):
+                torch.nn.functional.scaled_dot_product_attention(q, keys[i], values[i],
+                                                                 enable_gqa=shape.heads != shape.kv_heads)
+        return launch
+    return prepare
+
+
+def prepare_flash_attn(torch, flash_attn):
+    """flash_attn_with_kvcache: contiguous where all lengths are equal, else a block table."""
+    def prepare(shape, query, keys, values):
+        batch = len(shape.lengths)
+        lengths = torch.tensor(shape.lengths, device="cuda", dtype=torch.int32)
+        table = None
+        if shape.uniform:
+            view = lambda cache: cache.view(batch, -1, shape.kv_heads, shape.dim)
+        else:
+            view = lambda cache: cache.view(-1, PAGE, shape.kv_heads, shape.dim)
+            table = torch.zeros((batch, max(shape.pages)), device="cuda", dtype=torch.int32)
+            first = 0
+            for row, pages in enumerate(shape.pages):
+                table[row, :pages] = torch.arange(first, first + pages)
+                first += pages
+        q = query.unsqueeze(1)
+        keys, values = [view(k) for k in keys], [view(v) for v in values]
+        return lambda i: flash_attn.flash_attn_with_kvcache(q, keys[i], values[i], cache_seqlens=lengths,
+                                                            block_table=table)
+    return prepare
+
+
+def prepare_flashinfer(torch, flashinfer, tensor_cores):
+    """BatchDecodeWithPagedKVCacheWrapper; its plan is made once, outside the time."""
+    def prepare(shape, query, keys, values):
+        used = [math.ceil(n / FLASHINFER_PAGE) for n in shape.lengths]
+        indptr, indices, first = [0], [], 0
+        for count, pages in zip(used, shape.pages):
+            indices += range(first, first + count)
+            indptr.append(len(indices))
+            first += pages * (PAGE // FLASHINFER_PAGE)
+        last = [n - (count - 1) * FLASHINFER_PAGE for n, count in zip(shape.lengths, used)]
+        as_int = lambda values: torch.tensor(values, device="cuda", dtype=torch.int32)
+        workspace = torch.zeros(256 << 20, device="cuda", dtype=torch.uint8)
+        wrapper = flashinfer.BatchDecodeWithPagedKVCacheWrapper(workspace, "NHD", use_tensor_cores=tensor_cores)
+        wrapper.plan(as_int(indptr), as_int(indices), as_int(last), shape.heads, shape.kv_heads, shape.dim,
+                     FLASHINFER_PAGE, q_data_type=torch.float16, kv_data_type=torch.float16)
+        view = lambda cache: cache.view(-1, FLASHINFER_PAGE, shape.kv_heads, shape.dim)
+        caches = [(view(k), view(v)) for k, v in zip(keys, values)]
+        return lambda i: wrapper.run(query, caches[i])
+    return prepare
+
+
+def installed_peers(torch):
+    """{name of the peer: (version, how to prepare a launch)}"""
+    peers = {"torch-flash": (torch.__version__, prepare_sdpa(torch, "FLASH_ATTENTION")),
+             "torch-cudnn": (torch.__version__, prepare_sdpa(torch, "CUDNN_ATTENTION"))}
+    if flash_attn := import_or_none("flash_attn"):
+        peers["flash-attn"] = (flash_attn.__version__, prepare_flash_attn(torch, flash_attn))
+    if flashinfer := import_or_none("flashinfer"):
+        peers["flashinfer-decode"] = (flashinfer.__version__, prepare_flashinfer(torch, flashinfer, False))
+        peers["flashinfer-tc"] = (flashinfer.__version__, prepare_flashinfer(torch, flashinfer, True))
+    return peers
 
 
 def commit():
@@ -56,6 +165,27 @@ def time_graph(torch, launch, copies, bytes_moved, replays):
     return at(0.2), at(0.5), at(0.8)
 
 
+def time_shape(torch, shape, peers, replays):
+    """A record for each peer; without a time where it does not take the shape."""
+    copies = min(1024, max(2, math.ceil(400e6 / shape.kv_bytes)))
+    tokens = sum(shape.pages) * PAGE
+    keys, values = ([torch.randn((tokens, shape.kv_heads, shape.dim), device="cuda", dtype=torch.float16)
+                     for _ in range(copies)] for _ in range(2))
+    query = torch.randn((len(shape.lengths), shape.heads, shape.dim), device="cuda", dtype=torch.float16)
+    minimal = shape.kv_bytes + 4 * query.numel()
+    for peer, (version, prepare) in peers.items():
+        device = torch.cuda.get_device_name()
+        record = {"workload": shape.name, "schedule": peer, "executor": f"peer:{peer}", "machine": device}
+        try:
+            launch = prepare(shape, query, keys, values)
+            p20, median, p80 = time_graph(torch, launch, copies, minimal, replays)
+            record |= {"seconds": median, "seconds_p20": p20, "seconds_p80": p80, "samples": replays,
+                       "bytes": minimal, "bytes_per_second": minimal / median}
+        except (RuntimeError, ValueError, NotImplementedError) as error:
+            record["failure"] = str(error).splitlines()[0] if str(error) else type(error).__name__
+        yield record | {"device": device, "commit": commit(), "version": version}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("shapes")
@@ -63,45 +193,18 @@ def main():
     parser.add_argument("--replays", type=int, default=11)
     parser.add_argument("--most-gb", type=float, default=20, help="skip shapes with more K and V")
     args = parser.parse_args()
-    try:
-        import torch
-        from torch.nn.attention import SDPBackend, sdpa_kernel
-    except ImportError as error:
-        print(f"peers_torch.py: {error}", file=sys.stderr)
+    torch = import_or_none("torch")
+    if torch is None or not torch.cuda.is_available():
+        print("peers_torch.py: " + ("no PyTorch" if torch is None else "no CUDA device"), file=sys.stderr)
         return 3
-    if not torch.cuda.is_available():
-        print("peers_torch.py: no CUDA device", file=sys.stderr)
-        return 3
-    backends = {"torch-flash": SDPBackend.FLASH_ATTENTION, "torch-cudnn": SDPBackend.CUDNN_ATTENTION}
+    peers = installed_peers(torch)
+    print("peers: " + ", ".join(f"{name} {version}" for name, (version, _) in peers.items()))
     with open(args.out, "a", encoding="utf-8") as out:
-        for name, batch, heads, kv_heads, dim, lengths in read_shapes(args.shapes):
-            if len(set(lengths)) != 1:
-                continue  # these backends take one length for the whole batch
-            length = lengths[0]
-            kv_bytes = 4 * batch * length * kv_heads * dim
-            if kv_bytes > args.most_gb * 1e9:
+        for shape in read_shapes(args.shapes):
+            if shape.kv_bytes > args.most_gb * 1e9:
                 continue
-            copies = min(1024, max(2, math.ceil(400e6 / kv_bytes)))
-            shape = (batch, length, kv_heads, dim)
-            keys = [torch.randn(shape, device="cuda", dtype=torch.float16).transpose(1, 2) for _ in range(copies)]
-            values = [torch.randn(shape, device="cuda", dtype=torch.float16).transpose(1, 2) for _ in range(copies)]
-            query = torch.randn((batch, heads, 1, dim), device="cuda", dtype=torch.float16)
-            minimal = kv_bytes + 4 * batch * heads * dim
-            for peer, backend in backends.items():
-                record = {"workload": name, "schedule": peer, "executor": f"peer:{peer}",
-                          "machine": torch.cuda.get_device_name()}
-                try:
-                    with sdpa_kernel(backend):
-                        p20, median, p80 = time_graph(
-                            torch, lambda i: torch.nn.functional.scaled_dot_product_attention(
-                                query, keys[i], values[i], enable_gqa=heads != kv_heads), copies, minimal, args.replays)
-                    record |= {"seconds": median, "seconds_p20": p20, "seconds_p80": p80, "samples": args.replays,
-                               "bytes": minimal, "bytes_per_second": minimal / median}
-                except RuntimeError as error:
-                    record["failure"] = str(error).splitlines()[0]
-                record |= {"device": torch.cuda.get_device_name(), "commit": commit(), "version": torch.__version__}
+            for record in time_shape(torch, shape, peers, args.replays):
                 print(json.dumps(record), file=out, flush=True)
-            del keys, values
             torch.cuda.empty_cache()
     return 0
 

@@ -145,7 +145,7 @@ __device__ __forceinline__ Running gather(const float4* fragments, int stride, c
 /// Natural-log LSE of a row.
 __device__ __forceinline__ float log_sum_exp(float maximum, float sum) {
   constexpr float kLn2 = 0.693147180559945309F;
-  return sum == 0 ? -INFINITY : (maximum + log2f(sum)) * kLn2;
+  return sum == 0 ? -INFINITY : (maximum + __log2f(sum)) * kLn2;
 }
 
 /// Writes a finished fragment, normalised and rounded; the first fragment of a row tile also writes the LSE.
@@ -155,8 +155,8 @@ __device__ __forceinline__ void write_output(void* output, float* lse, const Row
   using T = ptx::Traits<typename Config::Element>;
   const int n = fragment / Config::kDimTiles;
   const int d = fragment % Config::kDimTiles;
-  const float inverse0 = run.sum[0] == 0 ? 0.0F : 1.0F / run.sum[0];
-  const float inverse1 = run.sum[1] == 0 ? 0.0F : 1.0F / run.sum[1];
+  const float inverse0 = run.sum[0] == 0 ? 0.0F : ptx::reciprocal_approximate(run.sum[0]);
+  const float inverse1 = run.sum[1] == 0 ? 0.0F : ptx::reciprocal_approximate(run.sum[1]);
   const std::uint32_t low = ptx::transpose(T::pack(run.o[0] * inverse0, run.o[1] * inverse1));
   const std::uint32_t high = ptx::transpose(T::pack(run.o[2] * inverse0, run.o[3] * inverse1));
   const int row = n * 8 + (lane >> 2);

@@ -41,14 +41,14 @@ __device__ __forceinline__ void open_receivers(const Cta<Config>& cta) {
 #endif
 }
 
-/// The loop over this warp's chunks of the item: wait for a stage, use it, request the next chunk into it. `priming`
-/// counts down the stages that are filled before the first use.
+/// The loop over this warp's chunks of the item, `range`: wait for a stage, use it, request the next chunk into it.
+/// `priming` counts down the stages that are filled before the first use.
 template <class Config>
-__device__ __forceinline__ void stream_item(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
-                                            QueryFragments<Config>& q, std::uint32_t ring, Loader<Config>& loader,
-                                            int& priming, bool& wait_after_fill, int& stage, Accumulator<Config>& acc) {
+__device__ __forceinline__ void stream_item(const Cta<Config>& cta, const DeviceItem& item, const ChunkRange& range,
+                                            const Rows& rows, QueryFragments<Config>& q, std::uint32_t ring,
+                                            Loader<Config>& loader, int& priming, bool& wait_after_fill, int& stage,
+                                            Accumulator<Config>& acc) {
   const RowMask mask{rows.row_begin, rows.head_count, item.first_position, cta.params.causal, cta.params.window};
-  const ChunkRange range = chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, cta.row_block);
   int position = item.kv_begin + range.first * Config::kTokens;
   const int end = range.end > range.first ? item.kv_begin + range.end * Config::kTokens : position;
 #pragma unroll 1
@@ -64,7 +64,17 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
     }
     loader.fill(stage * Config::kStageBytes);
     if (++stage == Config::kStages) stage = 0;
-    if (priming > 0 && --priming == 0 && wait_after_fill) {
+    if (priming == 0) continue;
+    --priming;
+    if (Config::kSimple && loader.item_done()) {  // a small item: the other stages stay empty
+#pragma unroll
+      for (int i = 1; i < Config::kStages; ++i) {
+        if (i <= priming) ptx::commit_copies();
+      }
+      priming = 0;
+      stage = 0;
+    }
+    if (priming == 0 && wait_after_fill) {
       ptx::wait_for_previous_kernel();
       wait_after_fill = false;
       load_queries<Config>(cta.params, rows, cta.lane, q);
@@ -103,7 +113,7 @@ template <class Config>
 __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std::uint32_t ring, Loader<Config>& loader,
                                          bool& wait_after_fill, int& stage, int& item_count) {
   const DecodeParams& params = cta.params;
-  DeviceItem item = params.uniform.parts > 0 ? uniform_item(params, index) : load_item(params, index);
+  DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, index) : load_item(params, index);
   DeviceItem done = item;
   QueryFragments<Config> q;
   Accumulator<Config> acc;
@@ -114,6 +124,7 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
 #pragma unroll 1
   while (true) {
     const Rows rows = rows_of<Config>(params, item, cta.row_block);
+    const ChunkRange range = chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, cta.row_block);
     if (more && !wait_after_fill) load_queries<Config>(params, rows, cta.lane, q);
     if (begun) {
       const bool active = done.rows > cta.row_block * Config::kRows;
@@ -123,12 +134,12 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
       merge_items(cta, done, active, pending);
       if (!more) return;
     } else {
-      loader.start(item);
+      loader.start(item, range);
       begun = true;
     }
     count_visit(cta, item, index);
     acc.clear();
-    stream_item<Config>(cta, item, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
+    stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
     done = item;
     more = item.next >= 0;
     if (more) {
@@ -143,17 +154,18 @@ template <class Config>
 __device__ __forceinline__ void run_simple(const Cta<Config>& cta, std::uint32_t ring, Loader<Config>& loader,
                                            bool wait_after_fill) {
   const DecodeParams& params = cta.params;
-  const DeviceItem item = uniform_item(params, cta.worker);
+  const DeviceItem item = uniform_item<Config>(params, cta.worker);
   const Rows rows = rows_of<Config>(params, item, 0);
+  const ChunkRange range = chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, 0);
   QueryFragments<Config> q = {};
   Accumulator<Config> acc;
   Pending pending;
   int priming = Config::kStages;
   int stage = 0;
   if (!wait_after_fill) load_queries<Config>(params, rows, cta.lane, q);
-  loader.start(item);
+  loader.start(item, range);
   acc.clear();
-  stream_item<Config>(cta, item, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
+  stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
   combine_simple(cta, rows, item.parts > 1 ? item.slot_begin + item.part : -1, acc);
   merge_items(cta, item, true, pending);
@@ -162,6 +174,9 @@ __device__ __forceinline__ void run_simple(const Cta<Config>& cta, std::uint32_t
 template <class Config>
 __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
     decode_kernel(const __grid_constant__ DecodeParams params) {
+#if __CUDA_ARCH__ < 900
+  if constexpr (Config::kSimpleCluster > 1) return;  // never launched: there are no clusters
+#endif
   extern __shared__ __align__(1024) unsigned char shared[];
   const Cta<Config> cta = place<Config>(params, shared);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();

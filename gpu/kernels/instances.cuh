@@ -66,9 +66,9 @@ template <class Element>
 std::span<const DecodeKernel> d64_kernels() {
   static const auto all =
       join(both<Element, 64, 1, 4, 4, 16>(), both<Element, 64, 1, 4, 2, 32>(), both<Element, 64, 1, 4, 3, 32>(),
-           both<Element, 64, 1, 4, 4, 32>(), both<Element, 64, 1, 8, 2, 32>(), both<Element, 64, 2, 4, 2, 32>(),
-           both<Element, 64, 2, 4, 4, 32>(), both<Element, 64, 4, 4, 3, 32>(), both<Element, 64, 1, 4, 2, 32, true>(),
-           both<Element, 64, 2, 4, 2, 32, true>(), both<Element, 64, 4, 4, 2, 32, true>());
+           both<Element, 64, 1, 8, 2, 32>(), both<Element, 64, 2, 4, 2, 32>(), both<Element, 64, 4, 4, 3, 32>(),
+           both<Element, 64, 1, 4, 2, 32, true>(), both<Element, 64, 2, 4, 2, 32, true>(),
+           both<Element, 64, 4, 4, 2, 32, true>());
   return all;
 }
 
@@ -84,9 +84,9 @@ std::span<const DecodeKernel> d128_kernels() {
 
 template <class Element>
 std::span<const DecodeKernel> d256_kernels() {
-  static const auto all = join(both<Element, 256, 1, 4, 2, 16>(), both<Element, 256, 1, 2, 2, 16>(),
-                               both<Element, 256, 2, 4, 2, 16>(), both<Element, 256, 2, 2, 2, 16>(),
-                               both<Element, 256, 1, 4, 2, 16, true>(), both<Element, 256, 2, 4, 2, 16, true>());
+  static const auto all =
+      join(both<Element, 256, 1, 4, 2, 16>(), both<Element, 256, 1, 2, 2, 16>(), both<Element, 256, 2, 4, 2, 16>(),
+           both<Element, 256, 1, 4, 2, 16, true>(), both<Element, 256, 2, 4, 2, 16, true>());
   return all;
 }
 

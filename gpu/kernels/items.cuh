@@ -10,13 +10,14 @@
 namespace splitwave::gpu {
 
 /// Computes the item of a uniform plan from the CTA's place in the grid.
+template <class Config>
 __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, int part) {
   const UniformPlan& plan = params.uniform;
   const int tile = plan.requests_fastest != 0 ? blockIdx.z : blockIdx.y;
   const int request = plan.requests_fastest != 0 ? blockIdx.y : blockIdx.z;
   const int begin_tile = part * plan.tiles_per_part + min(part, plan.longer_parts);
   const int end_tile = begin_tile + plan.tiles_per_part + (part < plan.longer_parts ? 1 : 0);
-  const int kv_head = plan.tiles_per_kv_head == 1 ? tile : tile / plan.tiles_per_kv_head;
+  const int kv_head = Config::kSimple || plan.tiles_per_kv_head == 1 ? tile : tile / plan.tiles_per_kv_head;
   DeviceItem item;
   item.kv_begin = part == 0 ? plan.kv_begin : min(plan.kv_end, (plan.first_tile + begin_tile) * plan.tile_kv);
   item.kv_end = part == plan.parts - 1 ? plan.kv_end : min(plan.kv_end, (plan.first_tile + end_tile) * plan.tile_kv);
@@ -38,24 +39,25 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
 
 template <class Config>
 __device__ __forceinline__ Rows rows_of(const DecodeParams& params, const DeviceItem& item, int row_block) {
+  // Simple kernels have one query: its rows are its heads, and no row begins a further query.
+  if constexpr (Config::kSimple) return {item.query_row, 0, 0x7fffffff, item.rows, params.query_heads};
   const int first = row_block * Config::kRows;
   return {item.query_row, item.row_begin + first, item.head_count, min(item.rows - first, Config::kRows),
           params.query_heads};
 }
 
-/// Rows that do not exist are zero.
+/// Rows that do not exist repeat the item's last one: what they give is not written.
 template <class Config>
 __device__ __forceinline__ void load_queries(const DecodeParams& params, const Rows& rows, int lane,
                                              QueryFragments<Config>& q) {
+  if (!Config::kSimple && rows.count <= 0) return;  // nothing to do, and nothing there
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
-    const int row = n * 8 + (lane >> 2);
-    const bool there = row < rows.count;
-    const auto* from = reinterpret_cast<const std::uint32_t*>(static_cast<const char*>(params.q) +
-                                                              rows.index(there ? row : 0) * (Config::kHeadDim * 2)) +
-                       (lane & 3);
+    const int row = min(n * 8 + (lane >> 2), rows.count - 1);
+    const char* from = static_cast<const char*>(params.q) + rows.index(row) * (Config::kHeadDim * 2) + (lane & 3) * 4;
 #pragma unroll
-    for (int i = 0; i < Config::kHeadDim / 8; ++i) q[n][i] = there ? __ldg(from + 4 * i) : 0;
+    for (int i = 0; i < Config::kHeadDim / 8; ++i)
+      q[n][i] = __ldg(reinterpret_cast<const std::uint32_t*>(from) + 4 * i);
   }
 }
 

@@ -38,7 +38,7 @@ struct ChunkRange {
 template <class Config>
 __device__ __forceinline__ ChunkRange chunk_range(const DeviceItem& item, int cluster_shift, int rank, int warp,
                                                   int row_block) {
-  if (item.rows <= row_block * Config::kRows) return {0, 0};
+  if (!Config::kSimple && item.rows <= row_block * Config::kRows) return {0, 0};
   const int chunks = (item.kv_end - item.kv_begin + Config::kTokens - 1) / Config::kTokens;
   return {(chunks * rank >> cluster_shift) + warp, chunks * (rank + 1) >> cluster_shift};
 }
@@ -60,18 +60,12 @@ class Loader {
 
   __device__ __forceinline__ Loader(const DecodeParams& params, std::uint32_t ring, int rank, int warp, int row_block,
                                     int lane)
-      : params_(params),
-        rank_(rank),
-        warp_(warp),
-        row_block_(row_block),
-        lane_(lane),
-        policy_(ptx::l2_policy(params.evict_first != 0)) {
+      : params_(params), rank_(rank), warp_(warp), row_block_(row_block), lane_(lane), policy_(params.l2_policy) {
     shared_ = ring + tile_offset<Config>(lane / kColumns, lane % kColumns);
   }
 
-  /// Continues with the chunks of `item`.
-  __device__ __forceinline__ void start(const DeviceItem& item) {
-    const ChunkRange range = chunk_range<Config>(item, cluster_shift<Config>(params_), rank_, warp_, row_block_);
+  /// Continues with the chunks of `item`, `range` of them.
+  __device__ __forceinline__ void start(const DeviceItem& item, const ChunkRange& range) {
     chunks_left_ = range.first < range.end ? (range.end - range.first + Config::kWarps - 1) / Config::kWarps : 0;
     next_ = item.next;
     // Asked for now, needed when this item is used up: nobody waits for it then.
@@ -103,7 +97,7 @@ class Loader {
     if constexpr (!Config::kSimple) {
       while (chunks_left_ == 0 && next_ >= 0) {
         const DeviceItem item = following_;
-        start(item);
+        start(item, chunk_range<Config>(item, cluster_shift<Config>(params_), rank_, warp_, row_block_));
       }
     }
     if (chunks_left_ > 0) {
@@ -116,6 +110,9 @@ class Loader {
     }
     ptx::commit_copies();
   }
+
+  /// The current item needs no more copies.
+  __device__ __forceinline__ bool item_done() const { return chunks_left_ == 0; }
 
  private:
   /// Where copy i of a tile goes: kRowsPerCopy rows further each, so the exclusive-or pattern of the first repeats.

@@ -77,6 +77,11 @@ struct Injection {
   std::uint32_t drop_slot = 0;   ///< 1 + the slot whose arrival is dropped; 0: none
 };
 
+/// L2 policies as createpolicy.fractional gives them for a fraction of 1 (CUTLASS: CacheHintSm90). Made on the host,
+/// they cost a CTA nothing.
+inline constexpr std::uint64_t kEvictNormal = 0x16F0000000000000;
+inline constexpr std::uint64_t kEvictFirst = 0x12F0000000000000;  ///< data that are read once
+
 /// The first 112 bytes are what every CTA of a uniform plan reads: with what the hardware puts before them they fill
 /// two lines of the constant cache, and each further line costs a small problem a cold miss.
 struct DecodeParams {
@@ -89,8 +94,8 @@ struct DecodeParams {
   std::uint32_t dependent_launch = 0;
   UniformPlan uniform;
   std::int32_t query_heads = 0;
-  std::int32_t evict_first = 1;  ///< K and V are read once: do not keep them in L2
-  float* lse = nullptr;          ///< [query token][query head], natural log; may be null
+  std::uint64_t l2_policy = kEvictNormal;  ///< of K and V
+  float* lse = nullptr;                    ///< [query token][query head], natural log; may be null
   InKernelMerge merge = InKernelMerge::none;
   std::int32_t cluster_shift = 0;  ///< log2 of the CTAs that share an item
   const std::int32_t* block_table = nullptr;

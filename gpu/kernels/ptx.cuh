@@ -15,15 +15,6 @@ __device__ __forceinline__ std::uint32_t shared_address(const void* pointer) {
 
 // ---- asynchronous copies -------------------------------------------------------------------------------------------
 
-/// L2 policy of a stream of data: first to be evicted if read once, else nothing special.
-__device__ __forceinline__ std::uint64_t l2_policy(bool evict_first) {
-  std::uint64_t first = 0;
-  std::uint64_t normal = 0;
-  asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(first));
-  asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(normal));
-  return evict_first ? first : normal;
-}
-
 /// Copies 16 bytes to shared memory, or writes 16 zero bytes and reads nothing if !valid.
 __device__ __forceinline__ void copy_16(std::uint32_t shared, const void* global, bool valid, std::uint64_t policy) {
   asm volatile("cp.async.cg.shared.global.L2::cache_hint [%0], [%1], 16, %2, %3;" ::"r"(shared), "l"(global),
@@ -68,6 +59,12 @@ __device__ __forceinline__ std::uint32_t transpose(std::uint32_t a) {
 __device__ __forceinline__ float exp2_approximate(float x) {
   float y = 0;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
+  return y;
+}
+
+__device__ __forceinline__ float reciprocal_approximate(float x) {
+  float y = 0;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
   return y;
 }
 

@@ -47,6 +47,7 @@ struct Options {
   std::int32_t every = 1;
   std::int32_t first = 0;
   bool only_auto = false;
+  bool list = false;
   gpu::MeasureOptions measure;
 };
 
@@ -178,6 +179,10 @@ void time_shape(const Workload& w, const Options& options, Report& report) {
 }
 
 int bench(const Options& options) {
+  if (options.list) {
+    fmt::print("{}", testing::shapes_csv(shapes(options)));
+    return 0;
+  }
   const auto start = std::chrono::steady_clock::now();
   Report report(options.out);
   const gpu::Device device = gpu::current_device();
@@ -209,6 +214,7 @@ int main(int argc, char** argv) {
   app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT[+MERGE]; none: a sweep");
   app.add_option("--schedule", options.schedules, "schedules, each on the plainest kernel with its own merge")
       ->delimiter(',');
+  app.add_flag("--list", options.list, "print the shapes as a CSV table and time nothing");
   app.add_flag("--auto", options.only_auto, "time only the model's choice");
   app.add_option("--overlap", options.overlap, "none, wait or prefetch")
       ->check(CLI::IsMember({"none", "wait", "prefetch"}));

@@ -2,6 +2,7 @@
 #include "tests/gpu/bench_shapes.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cmath>
 #include <random>
@@ -81,6 +82,18 @@ std::vector<Workload> read_shapes(const std::string& path) {
     all.push_back(w);
   }
   return all;
+}
+
+std::string shapes_csv(const std::vector<Workload>& workloads) {
+  std::string text;
+  for (const Workload& w : workloads) {
+    std::vector<std::int32_t> lengths;
+    for (const workloads::Request& request : w.requests) lengths.push_back(request.context_len);
+    const workloads::Geometry& g = w.geometry;
+    text += fmt::format("{},{},{},{},{},{},{}\n", w.name, lengths.size(), g.query_heads, g.kv_heads, g.head_dim,
+                        g.value_dim, fmt::join(lengths, ";"));
+  }
+  return text;
 }
 
 std::vector<Workload> random_shapes(std::int32_t count, std::uint32_t seed, std::int64_t most_bytes) {
