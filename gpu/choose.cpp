@@ -43,10 +43,12 @@ std::int32_t most_parts(const Plan& plan) {
 
 }  // namespace
 
-double chunk_seconds(const workloads::Geometry& geometry, const Variant& variant) {
+double chunk_seconds(const workloads::Geometry& geometry, const Variant& variant, const CostConstants& constants) {
   const double bytes = static_cast<double>(variant.tokens) * geometry.head_dim * 4;
-  const double rows = variant.row_tiles == 1 ? 1 : variant.row_tiles == 2 ? 1.4 : 2.4;
-  return (0.21e-6 + bytes * 2.6e-11) * rows;
+  const double rows = variant.row_tiles == 1   ? 1
+                      : variant.row_tiles == 2 ? constants.chunk_two_row_tiles
+                                               : constants.chunk_four_row_tiles;
+  return (constants.chunk_seconds + bytes * constants.chunk_seconds_per_byte) * rows;
 }
 
 double memory_bytes_per_second(double bytes_in_flight, const CostConstants& constants) {
@@ -62,7 +64,7 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
   if (where.workers == 0) return kDoesNotFit;
   const workloads::Geometry& g = workload.geometry;
   const std::int64_t workers = std::min<std::int64_t>(where.workers, plan.lists());
-  const double chunk = chunk_seconds(g, variant);
+  const double chunk = chunk_seconds(g, variant, constants);
   const double chunk_bytes = static_cast<double>(variant.tokens) * g.head_dim * 4;
   const double tokens = tokens_per_item(plan) / variant.cluster;
   const double step = static_cast<double>(variant.warps) * variant.tokens;
