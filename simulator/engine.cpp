@@ -37,9 +37,12 @@ const Engine::Fill& Engine::fill(std::size_t cost) {
 /// Latency before a stream of `bytes` that nothing hides.
 double Engine::fill_seconds(double bytes, const Fill& start) const {
   if (start.share <= 0) return 0;
+  const MemoryLaw& law = work_->law;
+  double seconds = start.seconds;
   // Less than a window's bytes take one latency all the same.
-  const double last_window = work_->law.latency_seconds * (1 - bytes / work_->law.bytes_in_flight);
-  const double seconds = std::max(start.seconds, last_window);
+  if (bytes < law.bytes_in_flight) {
+    seconds = std::max(seconds, law.latency_seconds * (1 - bytes / law.bytes_in_flight));
+  }
   if (!start.arithmetic_bound) return seconds;
   // Arithmetic starts when the first tile is there: all CTAs ask for theirs at once.
   return seconds + std::min(bytes, kernel_->tile_tokens * work_->bytes_per_token) / start.share;
@@ -144,6 +147,7 @@ void Engine::end_timed(std::int32_t index) {
   Slot& slot = at(index);
   if (slot.item < slot.item_end) {
     slot.state = SlotState::joining;
+    joining_.push_back(index);
     ++group_of(slot).streaming;
     return mark(slot.group);
   }
@@ -167,25 +171,27 @@ void Engine::mark(std::int32_t group) {
   dirty_.push_back(group);
 }
 
-/// Puts the streaming slots of changed groups into the class of their new number of sharers.
+/// Puts the streaming slots of changed groups into the class of their new number of sharers, then those that join.
 void Engine::regroup_streams() {
+  const std::int32_t per_sm = options_.ctas_per_sm;
   for (const std::int32_t number : dirty_) {
     Group& group = groups_[static_cast<std::size_t>(number)];
     group.dirty = false;
     if (group.streaming == 0) continue;
-    for (std::int32_t index = group.first_slot; index < group.first_slot + options_.ctas_per_sm; ++index) {
-      Slot& slot = at(index);
-      if (slot.state != SlotState::joining && slot.state != SlotState::streaming) continue;
-      const std::int32_t target = slot.cost * options_.ctas_per_sm + group.streaming - 1;
-      if (slot.state == SlotState::joining) {
-        slot.state = SlotState::streaming;
-        streams_.add(index, target, slot.bytes, group.weight);
-      } else {
-        streams_.change_class(index, target, group.weight);
-      }
+    const Slot* const slots = &at(group.first_slot);
+    for (std::int32_t k = 0; k < per_sm; ++k) {
+      if (slots[k].state != SlotState::streaming) continue;
+      streams_.change_class(group.first_slot + k, slots[k].cost * per_sm + group.streaming - 1, group.weight);
     }
   }
   dirty_.clear();
+  for (const std::int32_t index : joining_) {
+    Slot& slot = at(index);
+    slot.state = SlotState::streaming;
+    const Group& group = group_of(slot);
+    streams_.add(index, slot.cost * per_sm + group.streaming - 1, slot.bytes, group.weight);
+  }
+  joining_.clear();
 }
 
 void Engine::process_events() {
@@ -193,7 +199,11 @@ void Engine::process_events() {
   while (timed_.least_key() <= until) {
     end_timed(timed_.pop());
   }
-  for (std::int32_t slot = streams_.finished(); slot >= 0; slot = streams_.finished()) end_stream(slot);
+  // Most ends of phases neither begin nor end a stream: they need no look at the streams.
+  if (!dirty_.empty() || streams_.ends_by(now_)) {
+    streams_.advance(now_, result_->slot_seconds.stream, result_->slot_seconds.compute);
+    for (std::int32_t slot = streams_.finished(); slot >= 0; slot = streams_.finished()) end_stream(slot);
+  }
   // What ends and what begins at one time must not depend on which of them is looked at first.
   busy_ctas_ -= ended_ctas_;
   ended_ctas_ = 0;
@@ -216,16 +226,15 @@ void Engine::process_events() {
   grouped_ = !options.spans && (!options.item_ends || plan.lists() <= resident_ctas());
   timed_.clear();
   dirty_.clear();
+  joining_.clear();
   freed_.clear();
   ended_ctas_ = 0;
   prepare_classes();
   start_first_wave();
   result.end_seconds = dispatcher_free_;
   for (;;) {
-    const double next = std::min(timed_.least_key(), now_ + streams_.seconds_to_next());
-    if (next == std::numeric_limits<double>::infinity()) break;
-    streams_.advance(next - now_, result.slot_seconds.stream, result.slot_seconds.compute);
-    now_ = next;
+    now_ = std::min(timed_.least_key(), streams_.next_end());
+    if (now_ == std::numeric_limits<double>::infinity()) break;
     process_events();
     if (!freed_.empty()) dispatch_freed();
     if (dirty_.empty()) continue;

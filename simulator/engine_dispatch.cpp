@@ -126,7 +126,8 @@ std::int32_t Engine::split(std::int32_t slot, std::int32_t weight) {
     twin.group = fresh;
     slots_.push_back(twin);
     if (twin.state == SlotState::timed) timed_.push(twin.until, index);
-    if (twin.state == SlotState::streaming) streams_.clone(old_first + k, index);
+    if (twin.state == SlotState::joining) joining_.push_back(index);
+    streams_.clone(old_first + k, index);
     if (twin.state != SlotState::idle || old_first + k == slot) continue;
     // This slot became free together with the one being filled: its new SMs come before those that stay behind.
     const auto original =
@@ -142,7 +143,7 @@ double Engine::work_left(std::int32_t index) const {
   double left = 0;
   std::int32_t first = slot.item;
   if (slot.state == SlotState::streaming) {
-    left += streams_.bytes_left(index);
+    left += streams_.bytes_left(index, now_);
     ++first;
   }
   if (slot.state == SlotState::timed) left += (slot.until - now_) * machine_->dram_bytes_per_second;

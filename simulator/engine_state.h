@@ -104,7 +104,8 @@ class Engine {
   std::vector<std::int32_t> rows_;
   std::vector<std::int32_t> lists_of_sm_;
   std::vector<std::int32_t> group_of_sm_;
-  std::vector<std::int32_t> dirty_;
+  std::vector<std::int32_t> dirty_;    ///< groups
+  std::vector<std::int32_t> joining_;  ///< slots whose streams begin now
   std::vector<FreeSlot> freed_;
   EventQueue timed_;
   Streams streams_;

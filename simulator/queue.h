@@ -17,39 +17,40 @@ class EventQueue {
     sorted_.clear();
     heap_.clear();
     head_ = 0;
-    least_key_ = kNever;
+    sorted_key_ = kNever;
+    heap_key_ = kNever;
   }
   void push(double key, std::int32_t slot) {
-    if (head_ == sorted_.size()) {
-      sorted_.clear();
-      head_ = 0;
-    }
-    if (sorted_.empty() || sorted_.back().key <= key) {
+    if (sorted_key_ == kNever || sorted_.back().key <= key) {
+      if (head_ >= kMostTaken && 2 * head_ >= sorted_.size()) forget_taken();
       sorted_.push_back({key, slot});
+      sorted_key_ = std::min(sorted_key_, key);
     } else {
       heap_.push_back({key, slot});
       std::push_heap(heap_.begin(), heap_.end(), Later{});
+      heap_key_ = heap_.front().key;
     }
-    least_key_ = std::min(least_key_, key);
   }
   /// Least key, or infinity.
-  double least_key() const { return least_key_; }
+  double least_key() const { return std::min(sorted_key_, heap_key_); }
   /// Takes out an entry with the least key and returns its slot; the queue must not be empty.
   std::int32_t pop() {
-    std::int32_t slot = 0;
-    if (!heap_.empty() && heap_.front().key < sorted_key()) {
-      slot = heap_.front().slot;
+    if (heap_key_ < sorted_key_) {
+      const std::int32_t slot = heap_.front().slot;
       std::pop_heap(heap_.begin(), heap_.end(), Later{});
       heap_.pop_back();
-    } else {
-      slot = sorted_[head_++].slot;
+      heap_key_ = heap_.empty() ? kNever : heap_.front().key;
+      return slot;
     }
-    least_key_ = heap_.empty() ? sorted_key() : std::min(heap_.front().key, sorted_key());
+    const std::int32_t slot = sorted_[head_++].slot;
+    sorted_key_ = head_ < sorted_.size() ? sorted_[head_].key : kNever;
     return slot;
   }
 
  private:
   static constexpr double kNever = std::numeric_limits<double>::infinity();
+  /// Entries that were taken out and may stay in the array: few enough for the cache.
+  static constexpr std::size_t kMostTaken = 64;
   struct Entry {
     double key = 0;
     std::int32_t slot = 0;
@@ -57,12 +58,16 @@ class EventQueue {
   struct Later {
     bool operator()(const Entry& a, const Entry& b) const { return a.key > b.key; }
   };
-  double sorted_key() const { return head_ < sorted_.size() ? sorted_[head_].key : kNever; }
+  void forget_taken() {
+    sorted_.erase(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(head_));
+    head_ = 0;
+  }
 
   std::vector<Entry> sorted_;
   std::vector<Entry> heap_;
-  std::size_t head_ = 0;
-  double least_key_ = kNever;
+  std::size_t head_ = 0;        ///< first of sorted_ that is not taken out
+  double sorted_key_ = kNever;  ///< least of either, or infinity
+  double heap_key_ = kNever;
 };
 
 }  // namespace splitwave::simulator

@@ -12,8 +12,10 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Bytes within which two ends are one event: a hundredth of a byte is below any rounding that matters.
 constexpr double kSameBytes = 1e-2;
-/// Most SMs for which computed rates are kept: a table of their square.
-constexpr std::int32_t kMostKnownSms = 512;
+/// Most SMs for which computed rates are kept: their states can be numbered in 32 bits.
+constexpr std::int32_t kMostKnownSms = 1 << 15;
+/// Numbers of CTAs of a class that have places of their own in a table of rates.
+constexpr std::uint32_t kPlacesPerClass = 64;
 
 bool same_limits(const StreamLimits& a, const StreamLimits& b) {
   const MemoryLaw& x = a.law;
@@ -45,10 +47,7 @@ void Streams::choose_table(const StreamLimits& limits) {
   keeps_ = limits.arithmetic_cap.size() <= 2 &&
            limits.per_sm == static_cast<std::int32_t>(limits.arithmetic_cap.size()) && limits.law.by_sms.empty() &&
            limits.sms <= kMostKnownSms;
-  if (!keeps_) return;
-  const auto side = static_cast<std::size_t>(limits.sms + 1);
-  const std::size_t states = side * side;
-  if (table_->states.size() < states) table_->states.resize(states);
+  if (keeps_) table_->places.resize(std::size_t{kPlacesPerClass} * kPlacesPerClass);
 }
 
 void Streams::reset(const StreamLimits& limits, std::size_t slots) {
@@ -59,161 +58,153 @@ void Streams::reset(const StreamLimits& limits, std::size_t slots) {
     const double sharers = static_cast<double>(i % static_cast<std::size_t>(limits.per_sm)) + 1;
     classes_[i].cap = std::min(limits.sm_bytes_per_second / sharers, limits.arithmetic_cap[i]);
   }
-  rates_.assign(count, 0);
-  memory_share_.assign(count, 1);
-  lane_of_class_.assign(count, 0);
+  ctas_.assign(count, 0);
+  rates_.assign(count, {});
   if (lanes_.size() < count + 1) lanes_.resize(count + 1);
+  lane_of_class_.assign(count, lanes_.data());
   lanes_in_use_ = 1;
   lanes_[0].ctas = 0;
   lanes_[0].counter = 0;
-  lanes_[0].rate = 0;
+  lanes_[0].rate = rates_.data();
   lanes_[0].ends.reset(slots);
-  class_of_slot_.assign(slots, -1);
+  class_of_slot_.assign(slots, 0);
+  now_ = 0;
+  next_end_ = kNever;
+  almost_end_ = kNever;
 }
 
-void Streams::add(std::int32_t slot, std::int32_t stream_class, double bytes, double ctas) {
-  const auto target = static_cast<std::size_t>(stream_class);
-  const auto index = static_cast<std::size_t>(slot);
-  if (index >= class_of_slot_.size()) {
-    class_of_slot_.resize(index + 1);
-    for (Lane& lane : lanes()) lane.ends.grow(index + 1);
-  }
-  class_of_slot_[index] = stream_class;
-  classes_[target].ctas += ctas;
-  Lane& lane = lane_of(target);
-  lane.ctas += ctas;
-  lane.ends.set(slot, lane.counter + bytes);
-}
-
-void Streams::change_class(std::int32_t slot, std::int32_t stream_class, double ctas) {
-  const auto source = static_cast<std::size_t>(class_of_slot_[static_cast<std::size_t>(slot)]);
-  const auto target = static_cast<std::size_t>(stream_class);
-  if (source == target) return;
-  classes_[source].ctas -= ctas;
-  classes_[target].ctas += ctas;
+void Streams::add(std::int32_t slot, std::int32_t stream_class, double bytes, std::int32_t ctas) {
+  Lane& lane = lane_of(stream_class);
   class_of_slot_[static_cast<std::size_t>(slot)] = stream_class;
+  ctas_[static_cast<std::size_t>(stream_class)] += ctas;
+  lane.ctas += ctas;
+  lane.ends.insert(slot, lane.counter + bytes);
+}
+
+void Streams::change_class(std::int32_t slot, std::int32_t stream_class, std::int32_t ctas) {
+  const std::int32_t source = class_of_slot_[static_cast<std::size_t>(slot)];
+  if (source == stream_class) return;
+  class_of_slot_[static_cast<std::size_t>(slot)] = stream_class;
+  ctas_[static_cast<std::size_t>(source)] -= ctas;
+  ctas_[static_cast<std::size_t>(stream_class)] += ctas;
   Lane& from = lane_of(source);
-  Lane& to = lane_of(target);
+  Lane& to = lane_of(stream_class);
   if (&from == &to) return;
   from.ctas -= ctas;
   to.ctas += ctas;
-  to.ends.set(slot, to.counter + (from.ends.key(slot) - from.counter));
-  from.ends.clear(slot);
+  to.ends.insert(slot, to.counter + (from.ends.key(slot) - from.counter));
+  from.ends.erase(slot);
 }
 
-void Streams::remove(std::int32_t slot, double ctas) {
-  const auto source = static_cast<std::size_t>(class_of_slot_[static_cast<std::size_t>(slot)]);
-  classes_[source].ctas -= ctas;
+void Streams::remove(std::int32_t slot, std::int32_t ctas) {
+  const std::int32_t source = class_of_slot_[static_cast<std::size_t>(slot)];
+  ctas_[static_cast<std::size_t>(source)] -= ctas;
   Lane& lane = lane_of(source);
   lane.ctas -= ctas;
-  lane.ends.clear(slot);
+  lane.ends.erase(slot);
 }
 
 void Streams::clone(std::int32_t slot, std::int32_t twin) {
   const std::int32_t stream_class = class_of_slot_[static_cast<std::size_t>(slot)];
-  Lane& lane = lane_of(static_cast<std::size_t>(stream_class));
-  const double bytes = bytes_left(slot);
-  const double key = lane.ends.key(slot);
-  add(twin, stream_class, bytes, 0);
-  lane.ends.set(twin, key);
+  class_of_slot_.push_back(stream_class);
+  for (std::size_t i = 0; i < lanes_in_use_; ++i) lanes_[i].ends.grow(class_of_slot_.size());
+  SlotTree& ends = lane_of(stream_class).ends;
+  const double key = ends.key(slot);
+  if (key < SlotTree::kNone) ends.insert(twin, key);
 }
 
-double Streams::bytes_left(std::int32_t slot) const {
-  const Lane& lane = lanes_[lane_of_class_[static_cast<std::size_t>(class_of_slot_[static_cast<std::size_t>(slot)])]];
-  return lane.ends.key(slot) - lane.counter;
+double Streams::bytes_left(std::int32_t slot, double now) const {
+  const Lane& lane = *lane_of_class_[static_cast<std::size_t>(class_of_slot_[static_cast<std::size_t>(slot)])];
+  return lane.ends.key(slot) - (lane.counter + lane.rate->bytes_per_second * (now - now_));
 }
 
 /// Gives a class that a cap holds back a lane of its own, for the rest of the run.
-void Streams::detach(std::size_t stream_class) {
+void Streams::detach(std::int32_t stream_class) {
   Lane& shared = lanes_[0];
-  Lane& own = lanes_[lanes_in_use_];
-  lane_of_class_[stream_class] = lanes_in_use_++;
-  own.ctas = classes_[stream_class].ctas;
+  Lane& own = lanes_[lanes_in_use_++];
+  lane_of_class_[static_cast<std::size_t>(stream_class)] = &own;
+  own.ctas = ctas_[static_cast<std::size_t>(stream_class)];
   own.counter = shared.counter;
   shared.ctas -= own.ctas;
   own.ends.reset(class_of_slot_.size());
-  if (shared.ctas < 0.5) return std::swap(own.ends, shared.ends);
+  if (shared.ctas == 0) return std::swap(own.ends, shared.ends);
   for (std::int32_t slot = 0; slot < static_cast<std::int32_t>(class_of_slot_.size()); ++slot) {
-    if (class_of_slot_[static_cast<std::size_t>(slot)] != static_cast<std::int32_t>(stream_class)) continue;
-    if (shared.ends.key(slot) == SlotTree::kNone) continue;
-    own.ends.set(slot, shared.ends.key(slot));
-    shared.ends.clear(slot);
+    const double key = shared.ends.key(slot);
+    if (class_of_slot_[static_cast<std::size_t>(slot)] != stream_class || key == SlotTree::kNone) continue;
+    own.ends.insert(slot, key);
+    shared.ends.erase(slot);
   }
 }
 
-/// The table's place for the present state, or null if none is kept.
-Streams::Known* Streams::known_state() {
-  if (!keeps_) return nullptr;
-  const auto lone = static_cast<std::int32_t>(classes_[0].ctas);
-  const std::int32_t pairs = classes_.size() > 1 ? static_cast<std::int32_t>(classes_[1].ctas) / 2 : 0;
-  return &table_->states[static_cast<std::size_t>(lone * (table_->limits.sms + 1) + pairs)];
-}
-
-void Streams::compute(Rates rates) {
+/// Fills in the rates of the present state. Returns their common level.
+double Streams::compute(Rate* rates) {
   const StreamLimits& limits = table_->limits;
-  level_ = share_bandwidth(limits.law, classes_);
+  for (std::size_t i = 0; i < classes_.size(); ++i) classes_[i].ctas = ctas_[i];
+  const double level = share_bandwidth(limits.law, classes_);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const double sharers = static_cast<double>(i % static_cast<std::size_t>(limits.per_sm)) + 1;
-    const double memory = std::min(level_, limits.sm_bytes_per_second / sharers);
-    rates.of_class[i] = classes_[i].rate;
-    rates.memory_share[i] = classes_[i].rate < memory ? classes_[i].rate / memory : 1;
+    const double memory = std::min(level, limits.sm_bytes_per_second / sharers);
+    const double rate = classes_[i].rate;
+    rates[i] = {rate, 1 / rate, rate < memory ? rate / memory : 1};
   }
+  return level;
 }
 
 /// Rates of the present state: as the table has them, or computed now.
 Streams::Rates Streams::find_rates() {
-  Known* known = known_state();
-  if (known == nullptr) {
-    const Rates rates{rates_.data(), memory_share_.data()};
-    compute(rates);
-    return rates;
+  if (!keeps_) {
+    const double level = compute(rates_.data());
+    return {rates_.data(), level};
   }
-  const Rates rates{known->rate, known->memory_share};
-  if (known->generation == table_->generation) {
-    level_ = known->level;
-  } else {
-    compute(rates);
-    known->generation = table_->generation;
-    known->level = level_;
+  const auto lone = static_cast<std::uint32_t>(ctas_[0]);
+  const std::uint32_t pairs = ctas_.size() > 1 ? static_cast<std::uint32_t>(ctas_[1]) / 2 : 0;
+  const std::uint32_t state = lone + pairs * static_cast<std::uint32_t>(table_->limits.sms + 1);
+  const std::uint32_t place = lone % kPlacesPerClass + pairs % kPlacesPerClass * kPlacesPerClass;
+  Known& known = table_->places[place];
+  if (known.generation != table_->generation || known.state != state) {
+    known.level = compute(known.of_class);
+    known.generation = table_->generation;
+    known.state = state;
   }
-  return rates;
+  return {known.of_class, known.level};
 }
 
 void Streams::solve() {
   const Rates rates = find_rates();
-  lanes_[0].rate = level_;
-  for (std::size_t i = 0; i < classes_.size(); ++i) {
-    if (lane_of_class_[i] == 0) {
-      if (rates.of_class[i] == level_ || classes_[i].ctas < 0.5) continue;
-      detach(i);
-    }
-    lane_of(i).rate = rates.of_class[i];
-    lane_of(i).memory_share = rates.memory_share[i];
+  const auto classes = static_cast<std::int32_t>(ctas_.size());
+  for (std::int32_t i = 0; i < classes; ++i) {
+    if (ctas_[static_cast<std::size_t>(i)] == 0) continue;
+    const Rate* const rate = rates.of_class + i;
+    if (rate->bytes_per_second != rates.level && &lane_of(i) == lanes_.data()) detach(i);
+    lane_of(i).rate = rate;
   }
-}
-
-double Streams::seconds_to_next() const {
   double next = kNever;
-  for (const Lane& lane : lanes()) {
-    if (lane.ctas < 0.5) continue;
-    next = std::min(next, std::max(0.0, lane.ends.least_key() - lane.counter) / lane.rate);
+  double almost = kNever;
+  for (const Lane *lane = lanes_.data(), *end = lane + lanes_in_use_; lane != end; ++lane) {
+    if (lane->ctas == 0) continue;
+    const double bytes = lane->ends.least_key() - lane->counter;
+    next = std::min(next, bytes * lane->rate->seconds_per_byte);
+    almost = std::min(almost, (bytes - kSameBytes) * lane->rate->seconds_per_byte);
   }
-  return next;
+  next_end_ = now_ + std::max(0.0, next);
+  almost_end_ = now_ + almost;
 }
 
-void Streams::advance(double seconds, double& memory, double& arithmetic) {
-  for (Lane& lane : lanes()) {
-    if (lane.ctas < 0.5) continue;
-    lane.counter += lane.rate * seconds;
-    const double cta_seconds = lane.ctas * seconds;
-    memory += cta_seconds * lane.memory_share;
-    arithmetic += cta_seconds * (1 - lane.memory_share);
+void Streams::advance(double now, double& memory, double& arithmetic) {
+  const double seconds = now - now_;
+  now_ = now;
+  for (Lane *lane = lanes_.data(), *end = lane + lanes_in_use_; lane != end; ++lane) {
+    if (lane->ctas == 0) continue;
+    lane->counter += lane->rate->bytes_per_second * seconds;
+    const double cta_seconds = lane->ctas * seconds;
+    memory += cta_seconds * lane->rate->memory_share;
+    arithmetic += cta_seconds * (1 - lane->rate->memory_share);
   }
 }
 
 std::int32_t Streams::finished() const {
-  for (const Lane& lane : lanes()) {
-    if (lane.ends.least_key() <= lane.counter + kSameBytes) return lane.ends.least_slot();
+  for (const Lane *lane = lanes_.data(), *end = lane + lanes_in_use_; lane != end; ++lane) {
+    if (lane->ends.least_key() <= lane->counter + kSameBytes) return lane->ends.least_slot();
   }
   return -1;
 }

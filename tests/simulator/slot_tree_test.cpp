@@ -14,15 +14,16 @@ TEST(SlotTree, TellsTheLeastKeyAndItsSlot) {
   SlotTree tree;
   tree.reset(5);
   EXPECT_EQ(tree.least_key(), SlotTree::kNone);
-  tree.set(3, 7);
-  tree.set(0, 9);
+  tree.insert(3, 7);
+  tree.insert(0, 9);
   EXPECT_EQ(tree.least_slot(), 3);
-  tree.set(3, 10);
+  tree.erase(3);
+  tree.insert(3, 10);
   EXPECT_EQ(tree.least_slot(), 0);
-  tree.clear(0);
+  tree.erase(0);
   EXPECT_EQ(tree.least_key(), 10);
   tree.grow(100);
-  tree.set(99, 1);
+  tree.insert(99, 1);
   EXPECT_EQ(tree.least_slot(), 99);
   EXPECT_EQ(tree.key(3), 10);
 }
@@ -34,12 +35,11 @@ RC_GTEST_PROP(SlotTree, AgreesWithAMap, ()) {
   for (int step = 0; step < 200; ++step) {
     const auto slot = *rc::gen::inRange(0, 70);
     tree.grow(static_cast<std::size_t>(slot) + 1);
-    if (*rc::gen::inRange(0, 3) == 0) {
-      tree.clear(slot);
-      keys.erase(slot);
+    if (keys.erase(slot) > 0) {
+      tree.erase(slot);
     } else {
       keys[slot] = *rc::gen::inRange(0, 20);  // few keys, so that many are equal
-      tree.set(slot, keys[slot]);
+      tree.insert(slot, keys[slot]);
     }
     const auto least =
         std::min_element(keys.begin(), keys.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
