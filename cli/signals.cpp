@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/signals.h"
 
+#include <atomic>
 #include <csignal>
 #include <initializer_list>
 
 namespace splitwave::cli {
 namespace {
 
-volatile std::sig_atomic_t caught = 0;
+std::atomic<int> caught = 0;  ///< asked for by another thread than the one that is interrupted
+static_assert(std::atomic<int>::is_always_lock_free);
 
 extern "C" void remember(int signal) {
   caught = signal;
@@ -26,8 +28,8 @@ void catch_stop_signals() {
 }
 
 void stop_if_asked() {
-  if (caught != 0) {
-    throw Stopped{caught};
+  if (const int signal = caught; signal != 0) {
+    throw Stopped{signal};
   }
 }
 

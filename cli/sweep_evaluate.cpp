@@ -283,14 +283,17 @@ class SweepEvaluator::Team {
     std::unique_lock lock(mutex_);
     begin_ = begin;
     end_ = end;
-    blocks_.assign(static_cast<std::size_t>((end - begin + kBlock - 1) / kBlock), "");
+    blocks_.resize(static_cast<std::size_t>((end - begin + kBlock - 1) / kBlock));
     next_ = 0;
     busy_ = threads_.size();
     ++round_;
     wake_.notify_all();
     done_.wait(lock, [this] { return busy_ == 0; });
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    std::size_t size = 0;
+    for (const std::string& block : blocks_) size += block.size();
     std::string all;
+    all.reserve(size);
     for (const std::string& block : blocks_) all += block;
     return all;
   }
@@ -318,6 +321,7 @@ class SweepEvaluator::Team {
     try {
       for (std::size_t block = next_++; block < blocks_.size(); block = next_++) {
         const std::int64_t first = begin_ + static_cast<std::int64_t>(block) * kBlock;
+        blocks_[block].clear();
         for (std::int64_t i = first; i < std::min(first + kBlock, end_); ++i) worker.append_line(i, blocks_[block]);
       }
       return nullptr;
@@ -333,7 +337,7 @@ class SweepEvaluator::Team {
   std::condition_variable done_;
   std::int64_t begin_ = 0;
   std::int64_t end_ = 0;
-  std::vector<std::string> blocks_;
+  std::vector<std::string> blocks_;  ///< kept between calls for their memory
   std::atomic<std::size_t> next_ = 0;
   std::size_t busy_ = 0;
   std::int64_t round_ = 0;

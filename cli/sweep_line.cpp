@@ -9,21 +9,18 @@
 namespace splitwave::cli {
 namespace {
 
-/// Appends ,"KEY":NUMBER; what is not finite is left out, because JSON has no way to write it.
+/// Appends a key with its comma and colon, and a number; what is not finite is left out, because JSON has no way to
+/// write it.
 void append_field(std::string& line, std::string_view key, double number) {
   if (!std::isfinite(number)) return;
-  line += ",\"";
   line += key;
-  line += "\":";
   append_number(line, number);
 }
 
 void append_field(std::string& line, std::string_view key, std::int64_t number) {
   std::array<char, 24> buffer;
   const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number).ptr;
-  line += ",\"";
   line += key;
-  line += "\":";
   line.append(buffer.data(), end);
 }
 
@@ -59,23 +56,23 @@ void append_number(std::string& line, double number) {
 void append_result(std::string& out, const LineNames& names, std::int64_t bytes, const schedules::Plan& plan,
                    const schedules::Timeline& timeline) {
   append_names(out, names);
-  append_field(out, "seconds", timeline.seconds);
-  append_field(out, "bytes", bytes);
-  append_field(out, "bytes_per_second", static_cast<double>(bytes) / timeline.seconds);
-  append_field(out, "num_splits", std::int64_t{plan.num_splits});
-  append_field(out, "ctas", std::int64_t{plan.ctas()});
-  append_field(out, "waves", timeline.waves);
-  append_field(out, "occupancy", timeline.occupancy);
+  append_field(out, R"(,"seconds":)", timeline.seconds);
+  append_field(out, R"(,"bytes":)", bytes);
+  append_field(out, R"(,"bytes_per_second":)", static_cast<double>(bytes) / timeline.seconds);
+  append_field(out, R"(,"num_splits":)", std::int64_t{plan.num_splits});
+  append_field(out, R"(,"ctas":)", std::int64_t{plan.ctas()});
+  append_field(out, R"(,"waves":)", timeline.waves);
+  append_field(out, R"(,"occupancy":)", timeline.occupancy);
   out += ",\"merge\":\"";
   out += to_string(plan.merge);
   out += "\",\"breakdown\":{\"launch\":";
   append_number(out, timeline.breakdown.launch);
-  append_field(out, "ramp", timeline.breakdown.ramp);
-  append_field(out, "stream", timeline.breakdown.stream);
-  append_field(out, "compute", timeline.breakdown.compute);
-  append_field(out, "merge", timeline.breakdown.merge);
-  append_field(out, "wait", timeline.breakdown.wait);
-  append_field(out, "idle", timeline.breakdown.idle);
+  append_field(out, R"(,"ramp":)", timeline.breakdown.ramp);
+  append_field(out, R"(,"stream":)", timeline.breakdown.stream);
+  append_field(out, R"(,"compute":)", timeline.breakdown.compute);
+  append_field(out, R"(,"merge":)", timeline.breakdown.merge);
+  append_field(out, R"(,"wait":)", timeline.breakdown.wait);
+  append_field(out, R"(,"idle":)", timeline.breakdown.idle);
   out += '}';
   append_tail(out, names);
 }

@@ -2,6 +2,8 @@
 #include "cli/sweep_mpi.h"
 
 #include <cstdlib>
+#include <future>
+#include <utility>
 
 #include "workloads/error.h"
 
@@ -13,7 +15,6 @@
 #include <exception>
 #include <mutex>
 #include <thread>
-#include <utility>
 #endif
 
 namespace splitwave::cli {
@@ -30,7 +31,13 @@ int launched_processes() {
 void run_alone(const std::function<std::vector<std::int64_t>()>& chunks,
                const std::function<std::string(std::int64_t)>& compute,
                const std::function<void(std::int64_t, const std::string&)>& write) {
-  for (const std::int64_t chunk : chunks()) write(chunk, compute(chunk));
+  std::future<void> written;  // the disk is waited for while the next chunk is computed
+  for (const std::int64_t chunk : chunks()) {
+    std::string lines = compute(chunk);
+    if (written.valid()) written.get();
+    written = std::async(std::launch::async, [&write, chunk, lines = std::move(lines)] { write(chunk, lines); });
+  }
+  if (written.valid()) written.get();
 }
 
 }  // namespace

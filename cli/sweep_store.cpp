@@ -52,14 +52,14 @@ class Digest {
   std::uint64_t value_ = 0xcbf29ce484222325ULL;
 };
 
-std::string read_chunk(const fs::path& path) {
+/// Reads into `text`, whose memory is used again for each of many chunks.
+void read_chunk(const fs::path& path, std::string& text) {
   std::ifstream file(path, std::ios::binary);
   std::error_code error;
   const std::uintmax_t size = fs::file_size(path, error);
-  std::string text(error ? 0 : size, '\0');
+  text.resize(error ? 0 : size);
   file.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (error || !file) throw InputError(fmt::format("{}: cannot be read to its end", path.string()));
-  return text;
 }
 
 struct ManifestSizes {
@@ -218,9 +218,10 @@ SweepTotals merge_sweep(const std::vector<fs::path>& folders, const fs::path& ou
   fs::remove(records_path(out).string() + ".partial");  // of a merge that was killed; the chunks are all here
   reports::GrowingFile file(records_path(out));
   SweepTotals totals;
+  std::string lines;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {
     const fs::path& path = paths[static_cast<std::size_t>(chunk)];
-    std::string lines = read_chunk(path);
+    read_chunk(path, lines);
     const std::int64_t expected = std::min(sizes.chunk_points, sizes.points - chunk * sizes.chunk_points);
     const std::int64_t found = occurrences(lines, "\n");
     if (found != expected || lines.back() != '\n') {

@@ -99,7 +99,9 @@ GrowingFile::~GrowingFile() {
 }
 
 void GrowingFile::append(std::string_view line) {
-  int error = write_all(descriptor_, std::string(line) + '\n');
+  text_.assign(line);
+  text_ += '\n';
+  int error = write_all(descriptor_, text_);
   const auto now = std::chrono::steady_clock::now();
   if (error == 0 && now - synced_ > std::chrono::seconds(1)) {
     error = ::fdatasync(descriptor_) == 0 ? 0 : errno;

@@ -42,6 +42,7 @@ class GrowingFile {
   std::filesystem::path partial_;
   int descriptor_ = -1;
   std::int64_t size_ = 0;
+  std::string text_;  ///< what append() writes, kept for its memory
   std::chrono::steady_clock::time_point synced_;
 };
 
