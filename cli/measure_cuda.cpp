@@ -2,6 +2,7 @@
 // Plans on the current CUDA device: predicted, timed by the method of docs/measuring.md, checked.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 
 #include "cli/auto_schedule.h"
@@ -84,6 +85,15 @@ Prediction simulated(const DevicePlan& planned, const Workload& workload, const 
   kernel.shared_bytes = machine.shared_bytes_per_sm / where.ctas_per_sm - machine.shared_bytes_reserved;
   kernel.bytes_in_flight = variant.bytes_in_flight(workload.geometry.head_dim) * variant.cluster;
   kernel.tile_tokens = variant.warps * variant.tokens * variant.cluster;
+  // A worker alone on its SM is as fast as its warps' chains of dependent instructions.
+  std::int32_t rows = 1;
+  for (const schedules::OutputTile& tile : planned.choice.plan.outputs) rows = std::max(rows, tile.rows());
+  const auto lone = [&](double unhidden) {
+    kernel.unhidden_lone = unhidden;
+    return simulator::seconds_per_token(machine, kernel, workload.geometry, rows).lone;
+  };
+  const double chains = gpu::chunk_seconds(workload.geometry, variant) / kernel.tile_tokens;
+  kernel.unhidden_lone = std::max(0.0, (chains - lone(0)) / (lone(1) - lone(0)));
   simulator::SimulateOptions options;
   options.ctas_per_sm = where.ctas_per_sm;
   return {planned.choice.plan, planned.grid,

@@ -110,6 +110,12 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
   return seconds;
 }
 
+bool overlap_pays(const Workload& workload, const Plan& plan, const Residency& where) {
+  constexpr std::int64_t kSmallBytes = 8'000'000;
+  constexpr double kFull = 0.9;
+  return workloads::kv_bytes(workload) < kSmallBytes || plan.lists() >= kFull * where.workers;
+}
+
 std::vector<Choice> candidates(const Workload& workload) {
   std::vector<Choice> all;
   const std::int64_t outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;

@@ -84,10 +84,13 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   const std::string data = root + "/benchmarks/accuracy/";
   const std::vector<accuracy::Point> seen =
       accuracy::read_peers(root + "/tests/gpu/public_shapes.csv", data + "h200_peers.csv");
+  const std::vector<accuracy::Point> shapes =
+      accuracy::read_peers(data + "h200_unseen_shapes.csv", data + "h200_unseen.csv");
   const std::vector<accuracy::Point> h200 = accuracy::read_engines(data + "engines.csv", "H200-SXM");
   const std::vector<accuracy::Point> a100 = accuracy::read_engines(data + "engines.csv", "A100-SXM4-80GB");
-  const std::vector<accuracy::Judged> judged = {judge(seen, "h200"), judge(h200, "h200"), judge(a100, "a100")};
-  return {{"docs/accuracy.md", accuracy::document(judged.front(), std::span(judged).subspan(1))},
+  const std::vector<accuracy::Judged> judged = {judge(seen, "h200"), judge(shapes, "h200"), judge(h200, "h200"),
+                                                judge(a100, "a100")};
+  return {{"docs/accuracy.md", accuracy::document(judged[0], judged[1], std::span(judged).subspan(2))},
           {"docs/accuracy.csv", accuracy::all_predictions(judged)},
           // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
           {"cli/advise_accuracy.json", accuracy::error_bands(std::vector{judged.front(), judged.back()})}};
