@@ -131,14 +131,14 @@ std::vector<Choice> candidates(const Workload& workload) {
     std::vector<std::string> names = {"lean"};
     if (uniform(workload)) {
       for (const std::int32_t splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128}) {
-        if (splits > 1 && (outputs * splits > 4 * grid.resident() || longest < splits * variant.cluster * kTileKv))
-          break;
+        const bool crowded = outputs * splits > std::int64_t{4} * grid.resident();
+        if (splits > 1 && (crowded || longest < splits * variant.cluster * kTileKv)) break;
         names.push_back(fmt::format("fixed-split:{}", splits));
       }
     } else {
       const std::int64_t tokens = workloads::kv_bytes(workload) / workloads::kv_bytes_per_token(workload.geometry);
       for (std::int32_t size = 256; size <= (1 << 18); size *= 2) {
-        if (tokens / size <= 16 * grid.resident()) names.push_back(fmt::format("fixed-size:{}", size));
+        if (tokens / size <= std::int64_t{16} * grid.resident()) names.push_back(fmt::format("fixed-size:{}", size));
       }
     }
     for (const std::string& name : names) {

@@ -108,7 +108,8 @@ bool Contention::run_to_end_of_list() {
         freed_ = i;
       }
     }
-    const double ready = waiting_.empty() ? kNever : waiting_.top().ready;
+    double ready = kNever;
+    if (!waiting_.empty()) ready = waiting_.top().ready;
     if (done == kNever && ready == kNever) return false;
     const double next = std::min(ready, done);
     for (Group& group : groups_) group.progress += group.rate * (next - now_);

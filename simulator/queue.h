@@ -39,11 +39,13 @@ class EventQueue {
       const std::int32_t slot = heap_.front().slot;
       std::pop_heap(heap_.begin(), heap_.end(), Later{});
       heap_.pop_back();
-      heap_key_ = heap_.empty() ? kNever : heap_.front().key;
+      heap_key_ = kNever;
+      if (!heap_.empty()) heap_key_ = heap_.front().key;
       return slot;
     }
     const std::int32_t slot = sorted_[head_++].slot;
-    sorted_key_ = head_ < sorted_.size() ? sorted_[head_].key : kNever;
+    sorted_key_ = kNever;
+    if (head_ < sorted_.size()) sorted_key_ = sorted_[head_].key;
     return slot;
   }
 
