@@ -126,8 +126,10 @@ TEST(SweepBinary, AStopLeavesAGoodState) {
 TEST(SweepBinary, MpiProcessesWriteWhatOneDoes) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "s";
-  std::string command = "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 '" SPLITWAVE_MPIRUN
-                        "' --oversubscribe -n 4 '" SPLITWAVE_MPI_BINARY "'";
+  // Open MPI leaks memory of its own at its end.
+  std::string command =
+      "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ASAN_OPTIONS=detect_leaks=0 '" SPLITWAVE_MPIRUN
+      "' --oversubscribe -n 4 '" SPLITWAVE_MPI_BINARY "'";
   for (const std::string& word : kSweep + to(out) + Arguments{"--threads", "1", "--chunk", "8"})
     command += " '" + word + "'";
   ASSERT_EQ(std::system((command + " > /dev/null").c_str()), 0);
