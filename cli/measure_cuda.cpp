@@ -13,6 +13,7 @@
 #include "gpu/choose.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
+#include "gpu/encode.h"
 #include "gpu/measure.h"
 #include "simulator/simulate.h"
 #include "workloads/error.h"
@@ -86,8 +87,7 @@ Prediction simulated(const DevicePlan& planned, const Workload& workload, const 
   kernel.bytes_in_flight = variant.bytes_in_flight(workload.geometry.head_dim) * variant.cluster;
   kernel.tile_tokens = variant.warps * variant.tokens * variant.cluster;
   // A worker alone on its SM is as fast as its warps' chains of dependent instructions.
-  std::int32_t rows = 1;
-  for (const schedules::OutputTile& tile : planned.choice.plan.outputs) rows = std::max(rows, tile.rows());
+  const std::int32_t rows = std::max(1, gpu::size_of(planned.choice.plan).most_rows);
   const auto lone = [&](double unhidden) {
     kernel.unhidden_lone = unhidden;
     return simulator::seconds_per_token(machine, kernel, workload.geometry, rows).lone;

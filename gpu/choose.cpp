@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "gpu/contention.h"
+#include "gpu/encode.h"
 #include "gpu/kernel_choice.h"
 #include "schedules/schedules.h"
 #include "workloads/error.h"
@@ -180,9 +181,8 @@ Choice choose_kernel(const std::string& schedule, const Workload& workload, cons
     const schedules::Grid grid = grid_of(workload, variant);
     if (grid.sms == 0) continue;
     Choice choice{schedule, variant, schedules::make_plan(schedule, workload, grid), 0};
-    std::int32_t rows = 0;
-    for (const schedules::OutputTile& tile : choice.plan.outputs) rows = std::max(rows, tile.rows());
-    if (variant.row_tiles == row_tiles_for(workload.geometry, rows)) all.push_back(std::move(choice));
+    const std::int32_t row_tiles = row_tiles_for(workload.geometry, size_of(choice.plan).most_rows);
+    if (variant.row_tiles == row_tiles) all.push_back(std::move(choice));
   }
   return least(std::move(all), workload, constants);
 }
