@@ -117,34 +117,55 @@ bool overlap_pays(const Workload& workload, const Plan& plan, const Residency& w
   return workloads::kv_bytes(workload) < kSmallBytes || plan.lists() >= kFull * where.workers;
 }
 
+namespace {
+
+/// Cuts worth considering with a kernel of this grid.
+std::vector<std::string> cuts(const Workload& workload, const Variant& variant, const schedules::Grid& grid) {
+  if (variant.stages == 1) return {"fixed-split:1"};
+  std::vector<std::string> names = {"lean"};
+  if (uniform(workload)) {
+    const std::int64_t outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;
+    const std::int32_t longest = workloads::padded_context_len(workload);
+    for (const std::int32_t splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128}) {
+      const bool crowded = outputs * splits > std::int64_t{4} * grid.resident();
+      if (splits > 1 && (crowded || longest < splits * variant.cluster * kTileKv)) break;
+      names.push_back(fmt::format("fixed-split:{}", splits));
+    }
+  } else {
+    const std::int64_t tokens = workloads::kv_bytes(workload) / workloads::kv_bytes_per_token(workload.geometry);
+    for (std::int32_t size = 256; size <= (1 << 18); size *= 2) {
+      if (tokens / size <= std::int64_t{16} * grid.resident()) names.push_back(fmt::format("fixed-size:{}", size));
+    }
+  }
+  return names;
+}
+
+/// Variants of the least row tiles that hold the workload's rows; without rings only where a plan may suit them.
+std::vector<Variant> variants_worth_trying(const Workload& workload) {
+  const std::int32_t queries = std::max(1, workloads::max_query_len(workload));
+  const std::int32_t row_tiles = row_tiles_for(workload.geometry, workload.geometry.group() * queries);
+  std::vector<Variant> all = variants(workload);
+  if (uniform(workload) && queries == 1) {
+    for (const Variant& variant : once_variants(workload)) all.push_back(variant);
+  }
+  const bool too_many_rows = workload.geometry.group() > row_tiles * 8;
+  std::erase_if(all, [&](const Variant& v) { return v.row_tiles != row_tiles || (v.stages == 1 && too_many_rows); });
+  return all;
+}
+
+}  // namespace
+
 std::vector<Choice> candidates(const Workload& workload) {
   std::vector<Choice> all;
-  const std::int64_t outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;
-  const std::int32_t rows = workload.geometry.group() * std::max(1, workloads::max_query_len(workload));
-  const std::int32_t row_tiles = row_tiles_for(workload.geometry, rows);
-  const std::int32_t longest = workloads::padded_context_len(workload);
-  for (const Variant& variant : variants(workload)) {
-    if (variant.row_tiles != row_tiles) continue;
+  for (const Variant& variant : variants_worth_trying(workload)) {
     schedules::Grid grid = grid_of(workload, variant);
     if (grid.sms == 0) continue;
-    grid.tile_q = 8 * row_tiles;
+    grid.tile_q = 8 * variant.row_tiles;
     grid.tile_kv = kTileKv;
-    std::vector<std::string> names = {"lean"};
-    if (uniform(workload)) {
-      for (const std::int32_t splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128}) {
-        const bool crowded = outputs * splits > std::int64_t{4} * grid.resident();
-        if (splits > 1 && (crowded || longest < splits * variant.cluster * kTileKv)) break;
-        names.push_back(fmt::format("fixed-split:{}", splits));
-      }
-    } else {
-      const std::int64_t tokens = workloads::kv_bytes(workload) / workloads::kv_bytes_per_token(workload.geometry);
-      for (std::int32_t size = 256; size <= (1 << 18); size *= 2) {
-        if (tokens / size <= std::int64_t{16} * grid.resident()) names.push_back(fmt::format("fixed-size:{}", size));
-      }
-    }
-    for (const std::string& name : names) {
+    for (const std::string& name : cuts(workload, variant, grid)) {
       Choice choice{name, variant, schedules::make_plan(name, workload, grid), 0};
       if (variant.cluster > 2 && choice.plan.lists() * variant.cluster > kMostInLargeClusters) continue;
+      if (variant.stages == 1 && !runs_at_once(choice.plan, variant)) continue;
       if (choice.plan.merge != schedules::MergeKind::none) choice.plan.merge = schedules::MergeKind::last_arriver;
       all.push_back(std::move(choice));
     }

@@ -7,6 +7,7 @@
 #include <bit>
 #include <chrono>
 #include <cmath>
+#include <limits>
 
 #include "gpu/buffer.h"
 #include "gpu/device.h"
@@ -25,7 +26,7 @@ using workloads::Workload;
 
 namespace {
 
-constexpr std::int32_t kMostCluster = 8;  // kernels/config.cuh: kMaxCluster
+constexpr std::int32_t kMostCluster = 8;  // of those whose results are merged
 constexpr int kStagingBuffers = 4;
 constexpr double kLog2E = 1.4426950408889634;
 
@@ -169,7 +170,7 @@ void Decoder::State::set_params(const Workload& workload, const KvAddressing& ad
   params.queue = control.get();
   params.error = control.get() + 1;
   params.arrivals = control.get() + 2;
-  params.token_stride = addressing.token_stride * element;
+  params.token_stride = static_cast<std::int32_t>(addressing.token_stride * element);
   params.head_stride = addressing.page_head_stride * element;
   params.page_stride = addressing.page_stride * element;
   params.page_size = addressing.page_size;
@@ -202,12 +203,19 @@ const DecodeKernel* Decoder::State::simple_kernel(const Workload& workload, cons
   const bool hooks = options.delay_seed != 0 || options.dropped_slot >= 0 || options.count_visits;
   if (params.uniform.parts == 0 || hooks || plan.merge == MergeKind::host_cta) return nullptr;
   if (params.uniform.tiles_per_kv_head != 1) return nullptr;
+  if (variant.stages == 1 && !runs_at_once(plan, variant)) return nullptr;
   return find_simple_kernel(workload, variant);
 }
 
 void Decoder::State::set_launches(const Workload& workload, const Plan& plan, const Variant& variant,
                                   const LaunchOptions& options) {
-  const DecodeKernel& kernel = find_kernel(workload, variant);
+  const DecodeKernel* simple = simple_kernel(workload, plan, variant, options);
+  if (variant.stages == 1 && simple == nullptr) {
+    throw InputError(
+        fmt::format("plan {}: kernel {} takes only uniform batches of single queries, of 1 to {} tokens, and no splits",
+                    plan.schedule, to_string(variant), variant.most_tokens()));
+  }
+  const DecodeKernel& kernel = variant.stages == 1 ? *simple : find_kernel(workload, variant);
   const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, variant.row_tiles);
   if (resident_kernel != &kernel || resident_cluster != variant.cluster) {
     where = residency(workload, variant);  // also allows the kernel its shared memory
@@ -218,7 +226,7 @@ void Decoder::State::set_launches(const Workload& workload, const Plan& plan, co
   decode.function = kernel.function;
   decode.threads = kernel.warps * 32;
   decode.shared_bytes = shared_bytes(kernel, variant.cluster);
-  if (const DecodeKernel* simple = simple_kernel(workload, plan, variant, options)) {
+  if (simple != nullptr) {
     decode.function = simple->function;
     decode.shared_bytes = shared_bytes(*simple, variant.cluster);
     SPLITWAVE_CUDA_CHECK(
@@ -283,6 +291,9 @@ HostTimes Decoder::set_plan(const Workload& workload, const KvAddressing& addres
         "plan {}: {} items, {} merges and {} partial results do not fit the decoder's "
         "capacity of {}, {} and {}",
         plan.schedule, items, size.merges, partials, s.capacity.items, s.capacity.merges, s.capacity.partials));
+  }
+  if (addressing.token_stride * bytes_per_element(workload.geometry.dtype) > std::numeric_limits<std::int32_t>::max()) {
+    throw InputError(fmt::format("workload {}: K and V of neighbouring tokens lie 2 GiB apart or more", workload.name));
   }
   s.set_params(workload, addressing, plan, variant, options);
   const bool one_row_block = size.most_rows <= 8 * variant.row_tiles;

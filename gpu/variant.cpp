@@ -92,13 +92,19 @@ const DecodeKernel& find_kernel(const workloads::Workload& workload, const Varia
       fmt::format("kernel variant {}: not compiled for head_dim {}", to_string(variant), workload.geometry.head_dim));
 }
 
-const DecodeKernel* find_simple_kernel(const workloads::Workload& workload, const Variant& variant) {
-  const workloads::Geometry& g = workload.geometry;
+namespace {
+
+std::span<const DecodeKernel> simple_kernels_for(const workloads::Geometry& g) {
   const bool f16 = g.dtype == workloads::Dtype::f16;
-  std::span<const DecodeKernel> kernels = f16 ? f16_d128_simple_kernels() : bf16_d128_simple_kernels();
-  if (g.head_dim == 64) kernels = f16 ? f16_d64_simple_kernels() : bf16_d64_simple_kernels();
-  if (g.head_dim == 256) kernels = f16 ? f16_d256_simple_kernels() : bf16_d256_simple_kernels();
-  for (const DecodeKernel& kernel : kernels) {
+  if (g.head_dim == 64) return f16 ? f16_d64_simple_kernels() : bf16_d64_simple_kernels();
+  if (g.head_dim == 256) return f16 ? f16_d256_simple_kernels() : bf16_d256_simple_kernels();
+  return f16 ? f16_d128_simple_kernels() : bf16_d128_simple_kernels();
+}
+
+}  // namespace
+
+const DecodeKernel* find_simple_kernel(const workloads::Workload& workload, const Variant& variant) {
+  for (const DecodeKernel& kernel : simple_kernels_for(workload.geometry)) {
     if (kernel.row_tiles == variant.row_tiles && kernel.warps == variant.warps && kernel.stages == variant.stages &&
         kernel.tokens == variant.tokens && kernel.simple_cluster == variant.cluster && fits(kernel, workload)) {
       return &kernel;
@@ -139,8 +145,29 @@ std::vector<Variant> variants(const workloads::Workload& workload) {
   return all;
 }
 
+std::vector<Variant> once_variants(const workloads::Workload& workload) {
+  kernels_for(workload.geometry);  // or throw
+  const Device device = current_device();
+  std::vector<Variant> all;
+  for (const DecodeKernel& kernel : simple_kernels_for(workload.geometry)) {
+    const std::int32_t cluster = kernel.simple_cluster;
+    if (kernel.stages > 1 || !fits(kernel, workload) || (cluster > 1 && device.compute_capability < 90)) continue;
+    if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
+    all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster});
+  }
+  return all;
+}
+
+bool runs_at_once(const schedules::Plan& plan, const Variant& variant) {
+  if (!plan.merges.empty()) return false;
+  return std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
+    return item.tokens() > 0 && item.tokens() <= variant.most_tokens();
+  });
+}
+
 Residency residency(const workloads::Workload& workload, const Variant& variant) {
-  const DecodeKernel& kernel = find_kernel(workload, variant);
+  const DecodeKernel* simple = variant.stages == 1 ? find_simple_kernel(workload, variant) : nullptr;
+  const DecodeKernel& kernel = simple != nullptr ? *simple : find_kernel(workload, variant);
   const Device device = current_device();
   const std::int32_t shared = shared_bytes(kernel, variant.cluster);
   // The most that any cluster size needs: the attribute is the kernel's, and launches of other sizes may be under way.
@@ -150,6 +177,9 @@ Residency residency(const workloads::Workload& workload, const Variant& variant)
   SPLITWAVE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &result.ctas_per_sm, kernel.function, kernel.warps * 32, static_cast<std::size_t>(shared)));
   result.workers = result.ctas_per_sm * device.sms;
+  if (variant.cluster > 8) {
+    SPLITWAVE_CUDA_CHECK(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  }
   if (variant.cluster > 1) {
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "schedules/grid.h"
+#include "schedules/plan.h"
 #include "workloads/workload.h"
 
 namespace splitwave::gpu {
@@ -16,13 +17,15 @@ namespace splitwave::gpu {
 struct Variant {
   std::int32_t row_tiles = 1;  ///< tiles of 8 packed query rows per CTA
   std::int32_t warps = 4;
-  std::int32_t stages = 4;   ///< of each warp's ring
+  std::int32_t stages = 4;   ///< of each warp's ring; 1: no ring, a CTA holds all its tokens at once
   std::int32_t tokens = 16;  ///< KV tokens per stage
   std::int32_t cluster = 1;
   /// Bytes of K and V that a CTA has under way.
   std::int64_t bytes_in_flight(std::int32_t head_dim) const {
     return std::int64_t{warps} * stages * tokens * head_dim * 4;
   }
+  /// Most tokens of an item; 0: any number.
+  std::int32_t most_tokens() const { return stages == 1 ? cluster * warps * tokens : 0; }
   bool operator==(const Variant&) const = default;
 };
 
@@ -31,6 +34,9 @@ std::string to_string(const Variant& variant);
 
 /// Reads to_string's form back. Throws InputError naming what is allowed.
 Variant parse_variant(std::string_view text);
+
+/// True if the plan's items suit a variant without rings: no output is split, none is empty, none is too long.
+bool runs_at_once(const schedules::Plan& plan, const Variant& variant);
 
 /// Where a kernel runs: the occupancy that the CUDA runtime reports for the device.
 struct Residency {
@@ -42,6 +48,10 @@ struct Residency {
 /// 1, 2, 4 and 8 where the device has them. Throws InputError naming the key if no kernel is compiled for the geometry
 /// (MLA, f32, head dimensions other than 64, 128, 256), MissingError without a device.
 std::vector<Variant> variants(const workloads::Workload& workload);
+
+/// The variants without rings, clusters of 16 among them. They run uniform batches of single queries whose plans
+/// runs_at_once() finds suitable. Throws as variants() does.
+std::vector<Variant> once_variants(const workloads::Workload& workload);
 
 /// Throws InputError if the variant is not among variants(workload).
 Residency residency(const workloads::Workload& workload, const Variant& variant);

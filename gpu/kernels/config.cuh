@@ -6,8 +6,9 @@
 
 namespace splitwave::gpu {
 
-/// Most CTAs that share an item.
-inline constexpr int kMaxCluster = 8;
+/// Most CTAs that share an item. More than 8 are not portable: an H100 has them, and only kernels without rings use
+/// them.
+inline constexpr int kMaxCluster = 16;
 
 /// Split items that a CTA may hold back until its list is done before it looks whether it is to merge them.
 inline constexpr int kMaxPending = 16;
@@ -35,6 +36,9 @@ struct Config {
   static constexpr int kSimpleCluster = kSimpleCluster_;
   static constexpr bool kSimple = kSimpleCluster > 0;
 
+  /// One stage: no ring, a CTA holds all its tokens at once (once.cuh).
+  static constexpr bool kOnce = kStages == 1;
+
   static constexpr int kTokenTiles = kTokens / 16;  ///< tiles of 16 tokens (M of the MMA)
   static constexpr int kDimTiles = kHeadDim / 16;
   /// A fragment is 16 output elements of 8 rows in fp32: 4 registers of a warp, 512 bytes.
@@ -45,13 +49,20 @@ struct Config {
   static constexpr int kFragmentBytes = kFragments * 512;
   static constexpr int kSumBytes = kRows * 8;  ///< (max, sum) of each row
 
-  // Shared memory: the rings, the warps' partial results, control (decode.cuh), two receive buffers
-  // (clusters only).
+  // Shared memory: the rings, the warps' partial results, control (cta.cuh), two receive buffers (clusters only).
+  // In place of the partial results, without rings: the weights of all tokens, the warps' maxima and sums, the queries.
   static constexpr int kRingBytes = kWarps * kStages * kStageBytes;
-  static constexpr int kReduceBytes = kWarps * (kFragmentBytes + kSumBytes);
-  static constexpr int kReceiveBytes = kFragmentBytes + kMaxCluster * kSumBytes;
+  static constexpr int kWeightBytes = kWarps * kTokens * kRows * 2;
+  static constexpr int kReduceBytes =
+      kOnce ? kWeightBytes + kWarps * kSumBytes + kRows * kHeadDim * 2 : kWarps * (kFragmentBytes + kSumBytes);
+  // A cluster with more CTAs than fragments has some that receive nothing.
+  static constexpr int kReceivedBytes = kOnce && kFragments < kMaxCluster ? kMaxCluster * 512 : kFragmentBytes;
+  static constexpr int kReceiveBytes = kReceivedBytes + kMaxCluster * kSumBytes;
   static constexpr int kReduceOffset = kRingBytes;
   static constexpr int kWarpSumOffset = kReduceOffset + kWarps * kFragmentBytes;
+  static constexpr int kMaximaOffset = kReduceOffset + kWeightBytes;
+  static constexpr int kSumsOffset = kMaximaOffset + kWarps * kRows * 4;
+  static constexpr int kQueryOffset = kSumsOffset + kWarps * kRows * 4;
   static constexpr int kControlOffset = kReduceOffset + kReduceBytes;
 
   static constexpr int kReceiveOffset = kControlOffset + 1024;

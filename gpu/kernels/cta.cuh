@@ -36,8 +36,8 @@ struct Cta {
   __device__ __forceinline__ int row_blocks() const {
     return Config::kSimple || params.uniform.parts > 0 ? 1 : gridDim.y;
   }
-  /// Fragments that this CTA of the cluster finishes.
-  __device__ __forceinline__ int fragments_per_rank() const { return Config::kFragments >> shift(); }
+  /// Fragments that this CTA of the cluster finishes. In clusters with more CTAs than fragments only some finish any.
+  __device__ __forceinline__ int fragments_per_rank() const { return max(1, Config::kFragments >> shift()); }
   /// Row tiles that those fragments belong to.
   __device__ __forceinline__ int row_tiles_per_rank() const { return max(1, Config::kRowTiles >> shift()); }
   __device__ __forceinline__ std::int64_t slot_block(int slot) const {
@@ -74,7 +74,7 @@ __device__ __forceinline__ Source ranks_source(const Cta<Config>& cta, int buffe
       reinterpret_cast<const char*>(cta.shared) + Config::kReceiveOffset + buffer * Config::kReceiveBytes;
   // Fragments are counted over all ranks everywhere else: step back to where the first one would lie.
   return {receive - cta.rank * cta.fragments_per_rank() * 512, cta.fragments_per_rank() * 512,
-          receive + Config::kFragmentBytes, Config::kSumBytes, 1 << cta.shift()};
+          receive + Config::kReceivedBytes, Config::kSumBytes, 1 << cta.shift()};
 }
 
 /// Those of an output's items.

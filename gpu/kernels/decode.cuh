@@ -6,6 +6,7 @@
 #include "gpu/kernels/finish.cuh"
 #include "gpu/kernels/items.cuh"
 #include "gpu/kernels/loader.cuh"
+#include "gpu/kernels/once.cuh"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/tile.cuh"
@@ -30,10 +31,10 @@ __device__ __forceinline__ void open_receivers(const Cta<Config>& cta) {
     if (threadIdx.x == 0) {
       const std::uint32_t barriers = ptx::shared_address(cta.control().barriers);
       ptx::init_barrier(barriers, 1);
-      ptx::init_barrier(barriers + 8, 1);
+      if (!Config::kSimple) ptx::init_barrier(barriers + 8, 1);  // one item, one buffer
       ptx::publish_barriers();
       ptx::expect_bytes(barriers, cta.received_bytes());
-      ptx::expect_bytes(barriers + 8, cta.received_bytes());
+      if (!Config::kSimple) ptx::expect_bytes(barriers + 8, cta.received_bytes());
     }
     __syncwarp();
     ptx::cluster_arrive_relaxed();
@@ -171,26 +172,11 @@ __device__ __forceinline__ void run_simple(const Cta<Config>& cta, std::uint32_t
   merge_items(cta, item, true, pending);
 }
 
+/// List after list: the worker's own, or what the queue gives it.
 template <class Config>
-__global__ void __launch_bounds__(Config::kThreads, Config::kResident)
-    decode_kernel(const __grid_constant__ DecodeParams params) {
-#if __CUDA_ARCH__ < 900
-  if constexpr (Config::kSimpleCluster > 1) return;  // never launched: there are no clusters
-#endif
-  extern __shared__ __align__(1024) unsigned char shared[];
-  const Cta<Config> cta = place<Config>(params, shared);
-  if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
-  if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
-  open_receivers(cta);
-  if (!Config::kSimple && params.injection.delay_seed != 0) pause(params.injection.delay_seed);
-
-  const std::uint32_t ring = ptx::shared_address(shared) + cta.warp * (Config::kStages * Config::kStageBytes);
-  Loader<Config> loader(params, ring, cta.rank, cta.warp, cta.row_block, cta.lane);
-  bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
-  if constexpr (Config::kSimple) {
-    run_simple(cta, ring, loader, wait_after_fill);
-    return;
-  }
+__device__ __forceinline__ void run_lists(const Cta<Config>& cta, std::uint32_t ring, Loader<Config>& loader,
+                                          bool wait_after_fill) {
+  const DecodeParams& params = cta.params;
   int stage = 0;
   int item_count = 0;
   int list = cta.worker;
@@ -204,6 +190,31 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
     }
     __syncthreads();
     list = static_cast<int>(cta.control().next_list);
+  }
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::kThreads, Config::kResident)
+    decode_kernel(const __grid_constant__ DecodeParams params) {
+#if __CUDA_ARCH__ < 900
+  if constexpr (Config::kSimpleCluster > 1) return;  // never launched: there are no clusters
+#endif
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Cta<Config> cta = place<Config>(params, shared);
+  if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
+  if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
+  open_receivers(cta);
+  if (!Config::kSimple && params.injection.delay_seed != 0) pause(params.injection.delay_seed);
+
+  const bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
+  const std::uint32_t ring = ptx::shared_address(shared) + cta.warp * (Config::kStages * Config::kStageBytes);
+  Loader<Config> loader(params, ring, cta.rank, cta.warp, cta.row_block, cta.lane);
+  if constexpr (Config::kOnce) {
+    run_once(cta, ring, loader, wait_after_fill);
+  } else if constexpr (Config::kSimple) {
+    run_simple(cta, ring, loader, wait_after_fill);
+  } else {
+    run_lists(cta, ring, loader, wait_after_fill);
   }
 }
 

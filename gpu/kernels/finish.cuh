@@ -54,7 +54,7 @@ __device__ __forceinline__ void send_fragment(const Cta<Config>& cta, int buffer
   ptx::store_remote(ptx::remote_address(receive + place * 512 + cta.lane * 16, to), value, barrier);
   if (with_sums) {
     const std::uint32_t at =
-        Config::kFragmentBytes + cta.rank * Config::kSumBytes + (fragment / Config::kDimTiles * 4 + cta.lane) * 16;
+        Config::kReceivedBytes + cta.rank * Config::kSumBytes + (fragment / Config::kDimTiles * 4 + cta.lane) * 16;
     ptx::store_remote(ptx::remote_address(receive + at, to), sums, barrier);
   }
 #endif
@@ -202,6 +202,33 @@ __device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows&
 #endif
 }
 
+/// The second half for clusters: each CTA finishes the fragments that the others have sent it.
+template <class Config>
+__device__ __forceinline__ void combine_ranks(const Cta<Config>& cta, const Rows& rows, int slot) {
+#if __CUDA_ARCH__ >= 900
+  constexpr int kCluster = Config::kSimpleCluster;
+  if constexpr (kCluster > 1) {
+    constexpr int kPerRank = Config::kFragments < kCluster ? 1 : Config::kFragments / kCluster;
+    constexpr int kRanksPerFragment = Config::kFragments < kCluster ? kCluster / Config::kFragments : 1;
+    if (cta.rank % kRanksPerFragment != 0) return;
+    __syncwarp();
+    ptx::wait_barrier(ptx::shared_address(cta.control().barriers), 0);
+    const auto* received = reinterpret_cast<const float4*>(cta.shared + Config::kReceiveOffset) + cta.lane;
+    const auto* received_sums =
+        reinterpret_cast<const float4*>(cta.shared + Config::kReceiveOffset + Config::kReceivedBytes) + (cta.lane & 3);
+#pragma unroll
+    for (int first = 0; first < kPerRank; first += Config::kWarps) {
+      const int local = first + cta.warp;
+      if (local >= kPerRank) continue;
+      const int fragment = cta.rank / kRanksPerFragment * kPerRank + local;
+      const auto weights = weigh<kCluster>(received_sums + fragment / Config::kDimTiles * 4, Config::kSumBytes / 16);
+      put_fragment(cta, fragment, gather(received + local * 32, kPerRank * 32, weights),
+                   slot < 0 ? Sink::output : Sink::partial, 0, rows, slot);
+    }
+  }
+#endif
+}
+
 /// The same for the one item of a simple kernel: all loops unrolled, each weight computed once.
 template <class Config>
 __device__ __forceinline__ void combine_simple(const Cta<Config>& cta, const Rows& rows, int slot,
@@ -226,24 +253,7 @@ __device__ __forceinline__ void combine_simple(const Cta<Config>& cta, const Row
                    kCluster > 1 ? Sink::ranks : sink, 0, rows, slot);
     }
   }
-#if __CUDA_ARCH__ >= 900
-  if constexpr (kCluster > 1) {
-    constexpr int kPerRank = Config::kFragments / kCluster;
-    __syncwarp();
-    ptx::wait_barrier(ptx::shared_address(cta.control().barriers), 0);
-    const auto* received = reinterpret_cast<const float4*>(cta.shared + Config::kReceiveOffset) + cta.lane;
-    const auto* received_sums =
-        reinterpret_cast<const float4*>(cta.shared + Config::kReceiveOffset + Config::kFragmentBytes) + (cta.lane & 3);
-#pragma unroll
-    for (int first = 0; first < kPerRank; first += Config::kWarps) {
-      const int local = first + cta.warp;
-      if (local >= kPerRank) continue;
-      const int fragment = cta.rank * kPerRank + local;
-      const auto weights = weigh<kCluster>(received_sums + fragment / Config::kDimTiles * 4, Config::kSumBytes / 16);
-      put_fragment(cta, fragment, gather(received + local * 32, kPerRank * 32, weights), sink, 0, rows, slot);
-    }
-  }
-#endif
+  combine_ranks(cta, rows, slot);
 }
 
 }  // namespace splitwave::gpu

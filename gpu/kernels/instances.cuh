@@ -59,6 +59,14 @@ auto join(const Groups&... groups) {
   return all;
 }
 
+/// The same without rings (once.cuh), and clusters of 16.
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kTokens>
+auto once() {
+  return join(simple<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens>(),
+              std::array{entry<Config<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, false, 16>>(),
+                         entry<Config<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, true, false, 16>>()});
+}
+
 // Row tiles, warps, stages, tokens per stage; then the same for tiles whose rows see different KV ranges. Row tiles
 // ascend within each of the two.
 
@@ -94,22 +102,25 @@ template <class Element>
 std::span<const DecodeKernel> d64_simple_kernels() {
   static const auto all =
       join(simple<Element, 64, 1, 4, 4, 16>(), simple<Element, 64, 1, 4, 2, 32>(), simple<Element, 64, 1, 4, 3, 32>(),
-           simple<Element, 64, 1, 8, 2, 32>(), simple<Element, 64, 2, 4, 2, 32>());
+           simple<Element, 64, 1, 8, 2, 32>(), simple<Element, 64, 2, 4, 2, 32>(), once<Element, 64, 1, 4, 16>(),
+           once<Element, 64, 1, 4, 32>(), once<Element, 64, 2, 4, 32>());
   return all;
 }
 
 template <class Element>
 std::span<const DecodeKernel> d128_simple_kernels() {
-  static const auto all = join(simple<Element, 128, 1, 4, 4, 16>(), simple<Element, 128, 1, 4, 2, 16>(),
-                               simple<Element, 128, 1, 4, 2, 32>(), simple<Element, 128, 1, 8, 2, 16>(),
-                               simple<Element, 128, 2, 4, 2, 16>(), simple<Element, 128, 2, 4, 4, 16>());
+  static const auto all = join(
+      simple<Element, 128, 1, 4, 4, 16>(), simple<Element, 128, 1, 4, 2, 16>(), simple<Element, 128, 1, 4, 2, 32>(),
+      simple<Element, 128, 1, 8, 2, 16>(), simple<Element, 128, 2, 4, 2, 16>(), simple<Element, 128, 2, 4, 4, 16>(),
+      once<Element, 128, 1, 4, 16>(), once<Element, 128, 1, 4, 32>(), once<Element, 128, 2, 4, 16>());
   return all;
 }
 
 template <class Element>
 std::span<const DecodeKernel> d256_simple_kernels() {
-  static const auto all = join(simple<Element, 256, 1, 4, 2, 16>(), simple<Element, 256, 1, 2, 2, 16>(),
-                               simple<Element, 256, 2, 4, 2, 16>());
+  static const auto all =
+      join(simple<Element, 256, 1, 4, 2, 16>(), simple<Element, 256, 1, 2, 2, 16>(),
+           simple<Element, 256, 2, 4, 2, 16>(), once<Element, 256, 1, 4, 16>(), once<Element, 256, 2, 4, 16>());
   return all;
 }
 

@@ -15,12 +15,17 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
   const UniformPlan& plan = params.uniform;
   const int tile = plan.requests_fastest != 0 ? blockIdx.z : blockIdx.y;
   const int request = plan.requests_fastest != 0 ? blockIdx.y : blockIdx.z;
-  const int begin_tile = part * plan.tiles_per_part + min(part, plan.longer_parts);
-  const int end_tile = begin_tile + plan.tiles_per_part + (part < plan.longer_parts ? 1 : 0);
   const int kv_head = Config::kSimple || plan.tiles_per_kv_head == 1 ? tile : tile / plan.tiles_per_kv_head;
   DeviceItem item;
-  item.kv_begin = part == 0 ? plan.kv_begin : min(plan.kv_end, (plan.first_tile + begin_tile) * plan.tile_kv);
-  item.kv_end = part == plan.parts - 1 ? plan.kv_end : min(plan.kv_end, (plan.first_tile + end_tile) * plan.tile_kv);
+  if constexpr (Config::kOnce) {  // never split
+    item.kv_begin = plan.kv_begin;
+    item.kv_end = plan.kv_end;
+  } else {
+    const int begin_tile = part * plan.tiles_per_part + min(part, plan.longer_parts);
+    const int end_tile = begin_tile + plan.tiles_per_part + (part < plan.longer_parts ? 1 : 0);
+    item.kv_begin = part == 0 ? plan.kv_begin : min(plan.kv_end, (plan.first_tile + begin_tile) * plan.tile_kv);
+    item.kv_end = part == plan.parts - 1 ? plan.kv_end : min(plan.kv_end, (plan.first_tile + end_tile) * plan.tile_kv);
+  }
   item.kv_base = request * plan.request_stride + kv_head * plan.head_stride;
   item.kv_head = static_cast<std::uint16_t>(kv_head);
   item.head_count = static_cast<std::uint16_t>(plan.head_count);

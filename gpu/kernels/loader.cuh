@@ -13,7 +13,11 @@ namespace splitwave::gpu {
 template <class Config>
 __device__ __forceinline__ int cluster_shift(const DecodeParams& params) {
   if constexpr (Config::kSimple) {
-    return Config::kSimpleCluster == 8 ? 3 : Config::kSimpleCluster == 4 ? 2 : Config::kSimpleCluster == 2 ? 1 : 0;
+    return Config::kSimpleCluster == 16  ? 4
+           : Config::kSimpleCluster == 8 ? 3
+           : Config::kSimpleCluster == 4 ? 2
+           : Config::kSimpleCluster == 2 ? 1
+                                         : 0;
   } else {
     return params.cluster_shift;
   }
@@ -39,7 +43,8 @@ template <class Config>
 __device__ __forceinline__ ChunkRange chunk_range(const DeviceItem& item, int cluster_shift, int rank, int warp,
                                                   int row_block) {
   if (!Config::kSimple && item.rows <= row_block * Config::kRows) return {0, 0};
-  const int chunks = (item.kv_end - item.kv_begin + Config::kTokens - 1) / Config::kTokens;
+  const int chunks =
+      static_cast<int>(static_cast<std::uint32_t>(item.kv_end - item.kv_begin + Config::kTokens - 1) / Config::kTokens);
   return {(chunks * rank >> cluster_shift) + warp, chunks * (rank + 1) >> cluster_shift};
 }
 
@@ -85,14 +90,15 @@ class Loader {
       }
     } else {
       const std::int64_t offset = static_cast<std::int64_t>(item.kv_base) * 16 +
-                                  (token_ + lane_ / kColumns) * params_.token_stride + (lane_ % kColumns) * 16;
+                                  std::int64_t{token_ + lane_ / kColumns} * params_.token_stride +
+                                  (lane_ % kColumns) * 16;
       k_ = static_cast<const char*>(params_.k) + offset;
       v_ = static_cast<const char*>(params_.v) + offset;
     }
   }
 
   /// Requests the next chunk into the stage, going on to the list's next item if this one is used up. One group of
-  /// copies per call, an empty one at the end of the list.
+  /// copies per call, an empty one at the end of the list; without a ring K's and V's, or one of both if paged.
   __device__ __forceinline__ void fill(std::uint32_t stage_offset) {
     if constexpr (!Config::kSimple) {
       while (chunks_left_ == 0 && next_ >= 0) {
@@ -122,18 +128,18 @@ class Loader {
   }
 
   __device__ __forceinline__ void copy_contiguous(std::uint32_t shared) {
-    const std::int64_t step = kRowsPerCopy * params_.token_stride;
-    const char* k = k_;
-    const char* v = v_;
+    // Each address by itself, of one multiplication: a chain of additions would be waited for.
+    const auto row = [&](int i) { return std::int64_t{i * kRowsPerCopy} * params_.token_stride; };
 #pragma unroll
-    for (int i = 0; i < kCopies; ++i, k += step) {
-      ptx::copy_16(destination(shared, i), k, tokens_left_ > i * kRowsPerCopy, policy_);
+    for (int i = 0; i < kCopies; ++i) {
+      ptx::copy_16(destination(shared, i), k_ + row(i), tokens_left_ > i * kRowsPerCopy, policy_);
     }
+    if constexpr (Config::kOnce) ptx::commit_copies();  // K is waited for first
 #pragma unroll
-    for (int i = 0; i < kCopies; ++i, v += step) {
-      ptx::copy_16(destination(shared, i) + Config::kTileBytes, v, tokens_left_ > i * kRowsPerCopy, policy_);
+    for (int i = 0; i < kCopies; ++i) {
+      ptx::copy_16(destination(shared, i) + Config::kTileBytes, v_ + row(i), tokens_left_ > i * kRowsPerCopy, policy_);
     }
-    const std::int64_t advance = kStep * params_.token_stride;
+    const std::int64_t advance = std::int64_t{kStep} * params_.token_stride;
     k_ += advance;
     v_ += advance;
     tokens_left_ -= kStep;
@@ -172,6 +178,7 @@ class Loader {
     token +=
         whole_tiles_ ? lane_ / Config::kTokenTiles * kStep + lane_ % Config::kTokenTiles * 16 : lane_ % Config::kTokens;
     token = min(token, kv_end_ - 1);
+    if constexpr (Config::kOnce) token = max(token, 0);  // a CTA may have no tokens
     return __ldg(table_ + (params_.page_shift >= 0 ? token >> params_.page_shift : token / params_.page_size));
   }
 
@@ -188,11 +195,12 @@ class Loader {
   __device__ __forceinline__ void copy_paged_tiles(std::uint32_t shared, int token,
                                                    const int (&page)[Config::kTokenTiles]) {
     constexpr int kTileCopies = 16 / kRowsPerCopy;
-    const std::int64_t step = kRowsPerCopy * params_.token_stride;
+    const std::int64_t step = std::int64_t{kRowsPerCopy} * params_.token_stride;
 #pragma unroll
     for (int tile = 0; tile < Config::kTokenTiles; ++tile) {
       const int slot = ((token + tile * 16) & (params_.page_size - 1)) + lane_ / kColumns;
-      const std::int64_t offset = page[tile] * params_.page_stride + slot * params_.token_stride + column_offset_;
+      const std::int64_t offset =
+          page[tile] * params_.page_stride + std::int64_t{slot} * params_.token_stride + column_offset_;
       const char* k = static_cast<const char*>(params_.k) + offset;
       const char* v = static_cast<const char*>(params_.v) + offset;
 #pragma unroll
@@ -216,7 +224,8 @@ class Loader {
       const int page = __shfl_sync(~0U, pages, row);
       const int token = first + row;
       const int slot = params_.page_shift >= 0 ? token & (params_.page_size - 1) : token % params_.page_size;
-      const std::int64_t offset = page * params_.page_stride + slot * params_.token_stride + column_offset_;
+      const std::int64_t offset =
+          page * params_.page_stride + std::int64_t{slot} * params_.token_stride + column_offset_;
       const bool valid = tokens_left_ > i * kRowsPerCopy;
       ptx::copy_16(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid, policy_);
       ptx::copy_16(destination(shared, i) + Config::kTileBytes, static_cast<const char*>(params_.v) + offset, valid,

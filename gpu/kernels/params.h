@@ -89,11 +89,11 @@ struct DecodeParams {
   const void* v = nullptr;
   const void* q = nullptr;        ///< [query token][query head][D]
   void* output = nullptr;         ///< [query token][query head][D]
-  std::int64_t token_stride = 0;  ///< bytes from a token of a KV head to the next (paged: within a page)
-  float scale_log2 = 0;           ///< softmax scale times log2(e)
+  std::int32_t token_stride = 0;  ///< bytes from a token of a KV head to the next (paged: within a page)
+  std::int32_t query_heads = 0;
+  float scale_log2 = 0;  ///< softmax scale times log2(e)
   std::uint32_t dependent_launch = 0;
   UniformPlan uniform;
-  std::int32_t query_heads = 0;
   std::uint64_t l2_policy = kEvictNormal;  ///< of K and V
   float* lse = nullptr;                    ///< [query token][query head], natural log; may be null
   InKernelMerge merge = InKernelMerge::none;

@@ -33,6 +33,15 @@ void add_fixed_splits(const Workload& w, const Variant& v, std::int64_t workers,
   }
 }
 
+/// Kernels without rings, where they hold the whole items.
+void add_once(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>& all) {
+  for (const Variant& v : gpu::once_variants(w)) {
+    const Candidate whole{"fixed-split:1", v, MergeKind::last_arriver};
+    if (v.row_tiles != row_tiles || gpu::residency(w, v).workers == 0) continue;
+    if (gpu::runs_at_once(plan_of(w, whole), v)) all.push_back(whole);
+  }
+}
+
 void add_ragged(const Workload& w, const Variant& v, std::int64_t workers, std::vector<Candidate>& all) {
   const std::int64_t tokens = workloads::kv_bytes(w) / workloads::kv_bytes_per_token(w.geometry);
   for (std::int32_t size = 256; size <= 65536; size *= 2) {
@@ -48,6 +57,7 @@ void add_ragged(const Workload& w, const Variant& v, std::int64_t workers, std::
 std::vector<Candidate> sweep_candidates(const Workload& w) {
   std::vector<Candidate> all;
   const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
+  if (!ragged(w)) add_once(w, row_tiles, all);
   for (const Variant& v : gpu::variants(w)) {
     if (v.row_tiles != row_tiles) continue;
     const std::int64_t workers = gpu::residency(w, v).workers;

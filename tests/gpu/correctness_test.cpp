@@ -12,6 +12,7 @@
 #include "gpu/decode.h"
 #include "schedules/schedules.h"
 #include "tests/gpu/device_fixture.h"
+#include "tests/gpu/half_reference.h"
 #include "tests/support/battery.h"
 #include "tests/support/tensors.h"
 #include "workloads/error.h"
@@ -149,6 +150,92 @@ TEST_F(Correctness, UniformPlansNeedNoTable) {
         const cpu_reference::Errors errors = cpu_reference::compare({out.output, out.lse}, exact);
         EXPECT_TRUE(cpu_reference::acceptable(errors, cpu_reference::tolerance(w.geometry.dtype))) << name;
         if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+/// The kernels without rings: they hold an item's tokens at once, so lengths around what each holds.
+void expect_once_exact(const Workload& w) {
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const Variant& v : once_variants(w)) {
+    if (v.row_tiles * 8 < w.geometry.group()) continue;
+    const Plan plan = schedules::make_plan("fixed-split:1", w, grid_for(w, v));
+    if (!runs_at_once(plan, v)) continue;
+    for (const Overlap overlap : {Overlap::none, Overlap::prefetch}) {
+      LaunchOptions options;
+      options.overlap = overlap;
+      expect_exact(w, tensors, exact, plan, v, options);
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+TEST_F(Correctness, KernelsWithoutRings) {
+  for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
+    for (const std::int32_t head_dim : {64, 128, 256}) {
+      for (const std::int32_t group : {1, 3, 8, 13}) {
+        for (const std::int32_t page : {0, 16, 7}) {
+          for (const std::int32_t length : {1, 17, 64, 200, 1000}) {
+            Workload w = testing::decode("once_" + std::to_string(length) + "_group_" + std::to_string(group) + "_d" +
+                                             std::to_string(head_dim) + "_page" + std::to_string(page),
+                                         testing::geometry(2 * group, 2, head_dim), {length, length, length});
+            w.geometry.dtype = dtype;
+            if (page > 0) w = testing::paged(w, page);
+            if (page == 0 && group == 3) w.kv.layout = workloads::KvLayout::bhsd;
+            expect_once_exact(w);
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Correctness, KernelsWithoutRingsRefuseOtherPlans) {
+  const Workload uniform = testing::decode("uniform", testing::geometry(8, 2, 128), {700, 700});
+  const Workload ragged = testing::decode("ragged", testing::geometry(8, 2, 128), {60, 50});
+  for (const Workload& w : {uniform, ragged}) {
+    for (const Variant& v : once_variants(w)) {
+      const Plan plan = schedules::make_plan("fa2", w, grid_for(w, v));
+      if (w.name == "uniform" && runs_at_once(plan, v)) continue;
+      const DeviceTensors on_device = DeviceTensors::generate(w, 1);
+      Decoder decoder(capacity_of(w, plan, v));
+      EXPECT_THROW(decoder.set_plan(w, on_device.addressing(), plan, v), workloads::InputError) << to_string(v);
+    }
+  }
+}
+
+double worst_error(const std::vector<float>& output, const std::vector<double>& exact) {
+  double worst = 0;
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    worst = std::max(worst, std::abs(static_cast<double>(output[i]) - exact[i]));
+  }
+  return worst;
+}
+
+/// What FlashAttention's own tests ask: at most twice the error of attention with every intermediate in the dtype.
+TEST_F(Correctness, AtMostTwiceTheErrorOfAPlainReference) {
+  for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
+    for (const std::int32_t head_dim : {64, 128, 256}) {
+      for (const std::int32_t length : {33, 500, 3000}) {
+        Workload w = testing::decode("plain_" + std::to_string(length) + "_d" + std::to_string(head_dim),
+                                     testing::geometry(16, 2, head_dim), {length, length});
+        w.geometry.dtype = dtype;
+        const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+        const Result<double> exact = cpu_reference::attend(w, tensors);
+        const double plain = worst_error(testing::half_reference(w, tensors), exact.output);
+        std::vector<Variant> all = variants(w);
+        for (const Variant& v : once_variants(w)) all.push_back(v);
+        for (const Variant& v : all) {
+          for (const char* name : {"fixed-split:1", "fixed-split:3"}) {
+            const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+            if (v.stages == 1 && !runs_at_once(plan, v)) continue;
+            EXPECT_LE(worst_error(run(w, tensors, plan, v).output, exact.output), 2 * plain)
+                << w.name << " " << to_string(dtype) << " " << name << " " << to_string(v);
+          }
+        }
       }
     }
   }
