@@ -50,11 +50,13 @@ struct Config {
   static constexpr int kSumBytes = kRows * 8;  ///< (max, sum) of each row
 
   // Shared memory: the rings, the warps' partial results, control (cta.cuh), two receive buffers (clusters only).
-  // In place of the partial results, without rings: the weights of all tokens, the warps' maxima and sums, the queries.
+  // In place of the partial results, without rings: the weights of all tokens, the warps' maxima and sums. Then, in
+  // simple kernels, the queries.
   static constexpr int kRingBytes = kWarps * kStages * kStageBytes;
   static constexpr int kWeightBytes = kWarps * kTokens * kRows * 2;
   static constexpr int kReduceBytes =
-      kOnce ? kWeightBytes + kWarps * kSumBytes + kRows * kHeadDim * 2 : kWarps * (kFragmentBytes + kSumBytes);
+      (kOnce ? kWeightBytes + kWarps * kSumBytes : kWarps * (kFragmentBytes + kSumBytes)) +
+      (kSimple ? kRows * kHeadDim * 2 : 0);
   // A cluster with more CTAs than fragments has some that receive nothing.
   static constexpr int kReceivedBytes = kOnce && kFragments < kMaxCluster ? kMaxCluster * 512 : kFragmentBytes;
   static constexpr int kReceiveBytes = kReceivedBytes + kMaxCluster * kSumBytes;
@@ -62,7 +64,7 @@ struct Config {
   static constexpr int kWarpSumOffset = kReduceOffset + kWarps * kFragmentBytes;
   static constexpr int kMaximaOffset = kReduceOffset + kWeightBytes;
   static constexpr int kSumsOffset = kMaximaOffset + kWarps * kRows * 4;
-  static constexpr int kQueryOffset = kSumsOffset + kWarps * kRows * 4;
+  static constexpr int kQueryOffset = kReduceOffset + kReduceBytes - kRows * kHeadDim * 2;
   static constexpr int kControlOffset = kReduceOffset + kReduceBytes;
 
   static constexpr int kReceiveOffset = kControlOffset + 1024;

@@ -75,10 +75,21 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
       priming = 0;
       stage = 0;
     }
-    if (priming == 0 && wait_after_fill) {
+    if (priming > 0) continue;
+    if (wait_after_fill) {
       ptx::wait_for_previous_kernel();
+      if (Config::kSimple) {
+        request_queries(cta, rows);
+        ptx::wait_copies<0>();
+      } else {
+        load_queries<Config>(cta.params, rows, cta.lane, q);
+      }
       wait_after_fill = false;
-      load_queries<Config>(cta.params, rows, cta.lane, q);
+    }
+    if constexpr (Config::kSimple) {
+      ptx::wait_copies<Config::kStages>();  // the queries came before the stages
+      __syncthreads();
+      take_queries(cta, q);
     }
   }
 }
@@ -163,7 +174,7 @@ __device__ __forceinline__ void run_simple(const Cta<Config>& cta, std::uint32_t
   Pending pending;
   int priming = Config::kStages;
   int stage = 0;
-  if (!wait_after_fill) load_queries<Config>(params, rows, cta.lane, q);
+  if (!wait_after_fill) request_queries(cta, rows);
   loader.start(item, range);
   acc.clear();
   stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);

@@ -14,44 +14,6 @@
 
 namespace splitwave::gpu {
 
-/// Requests the query rows, once for all warps: rows of 128 bytes swizzled as in tile_offset(). Rows that do not exist
-/// repeat the last one: what they give is not written.
-template <class Config>
-__device__ __forceinline__ void request_queries(const Cta<Config>& cta, const Rows& rows) {
-  constexpr int kColumns = Config::kHeadDim / 8;
-#pragma unroll
-  for (int first = 0; first < Config::kRows * kColumns; first += Config::kThreads) {
-    const std::uint32_t index = first + threadIdx.x;
-    if (Config::kRows * kColumns % Config::kThreads != 0 && index >= Config::kRows * kColumns) continue;
-    const int row = static_cast<int>(index / kColumns);
-    const int column = static_cast<int>(index % kColumns);
-    const char* from = static_cast<const char*>(cta.params.q) +
-                       rows.index(min(row, rows.count - 1)) * (Config::kHeadDim * 2) + column * 16;
-    const std::uint32_t to = ptx::shared_address(cta.shared) + Config::kQueryOffset + row * (Config::kHeadDim * 2) +
-                             (((column & ~7) | ((column ^ row) & 7)) << 4);
-    ptx::copy_16(to, from, true, kEvictNormal);
-  }
-  ptx::commit_copies();
-}
-
-/// The query rows as B operands.
-template <class Config>
-__device__ __forceinline__ void take_queries(const Cta<Config>& cta, QueryFragments<Config>& q) {
-  const int row = cta.lane & 7;
-  const std::uint32_t base = ptx::shared_address(cta.shared) + Config::kQueryOffset + row * (Config::kHeadDim * 2);
-#pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
-#pragma unroll
-    for (int i = 0; i < Config::kHeadDim / 32; ++i) {
-      const int column = i * 4 + (cta.lane >> 3);
-      std::uint32_t a[4];
-      ptx::load_matrices(a, base + n * (8 * Config::kHeadDim * 2) + (((column & ~7) | ((column ^ row) & 7)) << 4));
-#pragma unroll
-      for (int j = 0; j < 4; ++j) q[n][i * 4 + j] = a[j];
-    }
-  }
-}
-
 /// The CTA's maxima of each row: a warp's lanes agree, leave theirs, and take the greatest of all warps'.
 template <class Config>
 __device__ __forceinline__ void share_maxima(const Cta<Config>& cta, const Scores<Config>& s,
