@@ -52,6 +52,23 @@ double chunk_seconds(const workloads::Geometry& geometry, const Variant& variant
   return (constants.chunk_seconds + bytes * constants.chunk_seconds_per_byte) * rows;
 }
 
+namespace {
+
+/// From the last data of an item to the end of its CTA.
+double end_seconds(const workloads::Geometry& geometry, const Variant& variant, const CostConstants& constants) {
+  const double chunk = chunk_seconds(geometry, variant, constants);
+  if (variant.stages == 1) return chunk + constants.once_seconds;
+  const double fragments = static_cast<double>(variant.row_tiles) * geometry.head_dim / 16 / variant.warps;  // of a warp
+  return chunk + constants.end_seconds_per_warp * variant.warps + constants.end_seconds_per_fragment * fragments;
+}
+
+double cluster_seconds(const Variant& variant, const CostConstants& constants) {
+  if (variant.stages > 1) return constants.cluster_seconds;
+  return constants.once_cluster_seconds + constants.once_seconds_per_rank * variant.cluster;
+}
+
+}  // namespace
+
 double memory_bytes_per_second(double bytes_in_flight, const CostConstants& constants) {
   // The load rho solves rho * asymptote * (latency + queue * rho / (1 - rho)) = bytes in flight.
   const double a = constants.bytes_asymptote * (constants.latency_seconds - constants.queue_seconds);
@@ -71,11 +88,10 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
   const double step = static_cast<double>(variant.warps) * variant.tokens;
   const double busy = tokens > 0 ? tokens / (step * std::ceil(tokens / step)) : 1;  // share of warps with a chunk
   const double ctas_per_sm = std::max(1.0, static_cast<double>(workers) * variant.cluster / constants.sms);
-  const double cta_rate =
-      std::min(busy * variant.warps * chunk_bytes / chunk, constants.sm_bytes_per_second / ctas_per_sm);
-  const double fragments = static_cast<double>(variant.row_tiles) * g.head_dim / 16 / variant.warps;  // of a warp
-  const double end =
-      chunk + constants.end_seconds_per_warp * variant.warps + constants.end_seconds_per_fragment * fragments;
+  const bool once = variant.stages == 1;  // all requests before all arithmetic: only the SM's own rate bounds it
+  const double warps_rate = once ? constants.sm_bytes_per_second : busy * variant.warps * chunk_bytes / chunk;
+  const double cta_rate = std::min(warps_rate, constants.sm_bytes_per_second / ctas_per_sm);
+  const double end = end_seconds(g, variant, constants);
   const bool ragged = !uniform(workload);
   const bool general = ragged || plan.lists() != static_cast<std::int32_t>(plan.items.size()) ||
                        find_simple_kernel(workload, variant) == nullptr;
@@ -105,7 +121,7 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
     if (next < plan.lists()) start(next++, false);
   }
   double seconds = constants.launch_seconds + machine.now() + end;
-  if (variant.cluster > 1) seconds += constants.cluster_seconds;
+  if (variant.cluster > 1) seconds += cluster_seconds(variant, constants);
   const std::int32_t parts = most_parts(plan);
   if (parts > 1) seconds += constants.merge_seconds + constants.merge_seconds_per_part * parts / variant.cluster;
   return seconds;
@@ -164,8 +180,9 @@ std::vector<Choice> candidates(const Workload& workload) {
     grid.tile_kv = kTileKv;
     for (const std::string& name : cuts(workload, variant, grid)) {
       Choice choice{name, variant, schedules::make_plan(name, workload, grid), 0};
-      if (variant.cluster > 2 && choice.plan.lists() * variant.cluster > kMostInLargeClusters) continue;
-      if (variant.stages == 1 && !runs_at_once(choice.plan, variant)) continue;
+      const std::int32_t lists = choice.plan.lists();
+      if (variant.stages == 1 && (!runs_at_once(choice.plan, variant) || lists > grid.resident())) continue;
+      if (variant.stages > 1 && variant.cluster > 2 && lists * variant.cluster > kMostInLargeClusters) continue;
       if (choice.plan.merge != schedules::MergeKind::none) choice.plan.merge = schedules::MergeKind::last_arriver;
       all.push_back(std::move(choice));
     }

@@ -29,6 +29,9 @@ struct CostConstants {
   double end_seconds_per_warp = 0.175e-6;      ///< combining the warps
   double end_seconds_per_fragment = 0.224e-6;  ///< writing, per 16 elements of 8 rows of a warp
   double cluster_seconds = 0.517e-6;           ///< combining a cluster's CTAs
+  double once_seconds = 0.68e-6;               ///< the end of a kernel without rings, after its chunks
+  double once_cluster_seconds = 0.42e-6;       ///< ... more in clusters,
+  double once_seconds_per_rank = 0.04e-6;      ///< and for each of their CTAs
   double merge_seconds = 1.85e-6;              ///< a merge across items
   double merge_seconds_per_part = 0.165e-6;    ///< each of its parts
   double bytes_per_second = 4.55e12;           ///< of the whole device: the plateau of plain reads

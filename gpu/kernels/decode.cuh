@@ -22,26 +22,6 @@ __device__ __forceinline__ void count_visit(const Cta& cta, const DeviceItem& it
   atomicAdd(reinterpret_cast<unsigned long long*>(cta.params.visits) + index, 1ULL);
 }
 
-/// Makes the receive buffers of a cluster's CTA ready and says so to the others, who wait for it before they send. All
-/// threads.
-template <class Config>
-__device__ __forceinline__ void open_receivers(const Cta<Config>& cta) {
-#if __CUDA_ARCH__ >= 900
-  if (cta.shift() > 0) {
-    if (threadIdx.x == 0) {
-      const std::uint32_t barriers = ptx::shared_address(cta.control().barriers);
-      ptx::init_barrier(barriers, 1);
-      if (!Config::kSimple) ptx::init_barrier(barriers + 8, 1);  // one item, one buffer
-      ptx::publish_barriers();
-      ptx::expect_bytes(barriers, cta.received_bytes());
-      if (!Config::kSimple) ptx::expect_bytes(barriers + 8, cta.received_bytes());
-    }
-    __syncwarp();
-    ptx::cluster_arrive_relaxed();
-  }
-#endif
-}
-
 /// The loop over this warp's chunks of the item, `range`: wait for a stage, use it, request the next chunk into it.
 /// `priming` counts down the stages that are filled before the first use.
 template <class Config>
@@ -214,7 +194,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
   const Cta<Config> cta = place<Config>(params, shared);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
-  open_receivers(cta);
+  if (!Config::kOnce) open_receivers(cta);
   if (!Config::kSimple && params.injection.delay_seed != 0) pause(params.injection.delay_seed);
 
   const bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;

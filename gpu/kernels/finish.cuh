@@ -11,6 +11,28 @@
 
 namespace splitwave::gpu {
 
+/// Makes the receive buffers of a cluster's CTA ready and says so to the others, who wait for it before they send. All
+/// threads.
+template <class Config>
+__device__ __forceinline__ void open_receivers(const Cta<Config>& cta) {
+#if __CUDA_ARCH__ >= 900
+  if (cta.shift() > 0) {
+    if (threadIdx.x == 0) {
+      const std::uint32_t barriers = ptx::shared_address(cta.control().barriers);
+      ptx::init_barrier(barriers, 1);
+      if (!Config::kSimple) ptx::init_barrier(barriers + 8, 1);  // simple kernels have one item and one buffer
+      ptx::publish_barriers();
+      if (!Config::kSimple) {  // ... and say how many bytes they expect when they wait for them
+        ptx::expect_bytes(barriers, cta.received_bytes());
+        ptx::expect_bytes(barriers + 8, cta.received_bytes());
+      }
+    }
+    __syncwarp();
+    ptx::cluster_arrive_relaxed();
+  }
+#endif
+}
+
 /// Leaves the warp's result where the CTA's other warps find it. The caller synchronizes before and after.
 template <class Config>
 __device__ __forceinline__ void store_warp(const Cta<Config>& cta, const Accumulator<Config>& acc) {
@@ -211,8 +233,10 @@ __device__ __forceinline__ void combine_ranks(const Cta<Config>& cta, const Rows
     constexpr int kPerRank = Config::kFragments < kCluster ? 1 : Config::kFragments / kCluster;
     constexpr int kRanksPerFragment = Config::kFragments < kCluster ? kCluster / Config::kFragments : 1;
     if (cta.rank % kRanksPerFragment != 0) return;
+    const std::uint32_t barrier = ptx::shared_address(cta.control().barriers);
+    if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
     __syncwarp();
-    ptx::wait_barrier(ptx::shared_address(cta.control().barriers), 0);
+    ptx::wait_barrier(barrier, 0);
     const auto* received = reinterpret_cast<const float4*>(cta.shared + Config::kReceiveOffset) + cta.lane;
     const auto* received_sums =
         reinterpret_cast<const float4*>(cta.shared + Config::kReceiveOffset + Config::kReceivedBytes) + (cta.lane & 3);

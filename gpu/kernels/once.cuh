@@ -148,6 +148,7 @@ __device__ __forceinline__ void run_once(const Cta<Config>& cta, std::uint32_t s
   if (!wait_after_fill) request_queries(cta, rows);
   loader.start(mine, {range.first, range.first + 1});
   loader.fill(0);
+  open_receivers(cta);  // while the data are on their way
   if (wait_after_fill) {
     ptx::wait_for_previous_kernel();
     request_queries(cta, rows);

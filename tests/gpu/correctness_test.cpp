@@ -207,6 +207,22 @@ TEST_F(Correctness, KernelsWithoutRingsRefuseOtherPlans) {
   }
 }
 
+/// One launch of each kernel that needs no table, small enough for compute-sanitizer.
+TEST_F(Correctness, EveryKernelOfUniformPlansOnce) {
+  const Workload w = testing::decode("small", testing::geometry(16, 2, 128), {150, 150});
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  std::vector<Variant> all = variants(w);
+  for (const Variant& v : once_variants(w)) all.push_back(v);
+  for (const Variant& v : all) {
+    if (v.row_tiles != 1) continue;
+    Plan plan = schedules::make_plan(v.stages == 1 ? "fixed-split:1" : "fixed-split:2", w, grid_for(w, v));
+    if (v.stages == 1 && !runs_at_once(plan, v)) continue;
+    if (plan.merge != MergeKind::none) plan.merge = MergeKind::last_arriver;
+    expect_exact(w, tensors, exact, plan, v);
+  }
+}
+
 double worst_error(const std::vector<float>& output, const std::vector<double>& exact) {
   double worst = 0;
   for (std::size_t i = 0; i < output.size(); ++i) {
