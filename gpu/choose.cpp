@@ -58,7 +58,8 @@ namespace {
 double end_seconds(const workloads::Geometry& geometry, const Variant& variant, const CostConstants& constants) {
   const double chunk = chunk_seconds(geometry, variant, constants);
   if (variant.stages == 1) return chunk + constants.once_seconds;
-  const double fragments = static_cast<double>(variant.row_tiles) * geometry.head_dim / 16 / variant.warps;  // of a warp
+  const double fragments =
+      static_cast<double>(variant.row_tiles) * geometry.head_dim / 16 / variant.warps;  // of a warp
   return chunk + constants.end_seconds_per_warp * variant.warps + constants.end_seconds_per_fragment * fragments;
 }
 
@@ -93,8 +94,8 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
   const double cta_rate = std::min(warps_rate, constants.sm_bytes_per_second / ctas_per_sm);
   const double end = end_seconds(g, variant, constants);
   const bool ragged = !uniform(workload);
-  const bool general = ragged || plan.lists() != static_cast<std::int32_t>(plan.items.size()) ||
-                       find_simple_kernel(workload, variant) == nullptr;
+  const double learning = is_simple(workload, plan, variant) ? (ragged ? constants.table_seconds : 0)
+                                                             : constants.general_seconds;  // which item, by what code
   const double wave = end + (ragged && variant.cluster > 1 ? constants.cluster_wave_seconds * variant.cluster : 0);
   const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(g));
   StreamLimits limits;
@@ -111,8 +112,8 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
     double bytes = 0;
     for (const schedules::Item& item : plan.list(list)) bytes += item.tokens() * token_bytes;
     const double further = std::max(0.0, static_cast<double>(plan.list(list).size()) - 1);
-    machine.start((first ? constants.first_data_seconds : constants.later_data_seconds + wave) +
-                      (general ? constants.general_seconds : 0) + further * (constants.item_seconds + end),
+    machine.start((first ? constants.first_data_seconds : constants.later_data_seconds + wave) + learning +
+                      further * (constants.item_seconds + end),
                   bytes);
   };
   std::int32_t next = 0;
@@ -161,7 +162,7 @@ std::vector<Variant> variants_worth_trying(const Workload& workload) {
   const std::int32_t queries = std::max(1, workloads::max_query_len(workload));
   const std::int32_t row_tiles = row_tiles_for(workload.geometry, workload.geometry.group() * queries);
   std::vector<Variant> all = variants(workload);
-  if (uniform(workload) && queries == 1) {
+  if (queries == 1) {
     for (const Variant& variant : once_variants(workload)) all.push_back(variant);
   }
   const bool too_many_rows = workload.geometry.group() > row_tiles * 8;

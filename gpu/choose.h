@@ -20,6 +20,7 @@ struct CostConstants {
   double first_data_seconds = 0.14e-6;    ///< from a CTA's start to its first data, code and tables cold
   double later_data_seconds = 1.07e-6;    ///< the same for CTAs of later waves
   double cluster_wave_seconds = 0.17e-6;  ///< per CTA of a ragged batch's later clusters: all must find room at once
+  double table_seconds = 0.4e-6;          ///< a simple kernel whose item comes from a table
   double general_seconds = 0.89e-6;       ///< more code, and the first item from a table
   double item_seconds = 1.06e-6;          ///< each further item of a list, besides the end of the one before
   double chunk_seconds = 0.173e-6;        ///< a warp's chunk: the chain of latencies

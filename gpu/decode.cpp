@@ -201,8 +201,7 @@ void Decoder::State::set_params(const Workload& workload, const KvAddressing& ad
 const DecodeKernel* Decoder::State::simple_kernel(const Workload& workload, const Plan& plan, const Variant& variant,
                                                   const LaunchOptions& options) const {
   const bool hooks = options.delay_seed != 0 || options.dropped_slot >= 0 || options.count_visits;
-  if (params.uniform.parts == 0 || hooks || plan.merge == MergeKind::host_cta) return nullptr;
-  if (params.uniform.tiles_per_kv_head != 1) return nullptr;
+  if (hooks || options.replayable || !is_simple(workload, plan, variant)) return nullptr;
   if (variant.stages == 1 && !runs_at_once(plan, variant)) return nullptr;
   return find_simple_kernel(workload, variant);
 }
@@ -212,7 +211,7 @@ void Decoder::State::set_launches(const Workload& workload, const Plan& plan, co
   const DecodeKernel* simple = simple_kernel(workload, plan, variant, options);
   if (variant.stages == 1 && simple == nullptr) {
     throw InputError(
-        fmt::format("plan {}: kernel {} takes only uniform batches of single queries, of 1 to {} tokens, and no splits",
+        fmt::format("plan {}: kernel {} takes only single queries of 1 to {} tokens, one per list, and no splits",
                     plan.schedule, to_string(variant), variant.most_tokens()));
   }
   const DecodeKernel& kernel = variant.stages == 1 ? *simple : find_kernel(workload, variant);

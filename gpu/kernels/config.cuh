@@ -31,8 +31,8 @@ struct Config {
   static constexpr bool kPaged = kPaged_;
   static constexpr bool kMasked = kMasked_;  ///< can take tiles whose rows see different ranges
 
-  /// Not 0: a simple kernel, for uniform plans without test hooks and waiting merges, in clusters of this size. In a
-  /// small problem each instruction runs once, cold, so it pays to have fewer.
+  /// Not 0: a simple kernel, for single queries, one item per CTA, no test hooks and no waiting merges, in clusters of
+  /// this size. In a small problem each instruction runs once, cold, so it pays to have fewer.
   static constexpr int kSimpleCluster = kSimpleCluster_;
   static constexpr bool kSimple = kSimpleCluster > 0;
 

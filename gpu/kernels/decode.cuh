@@ -56,6 +56,7 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
       stage = 0;
     }
     if (priming > 0) continue;
+    if constexpr (Config::kSimple) open_receivers(cta);  // while the data are on their way
     if (wait_after_fill) {
       ptx::wait_for_previous_kernel();
       if (Config::kSimple) {
@@ -141,12 +142,12 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
   }
 }
 
-/// The one item of a CTA of a uniform plan.
+/// The one item of a CTA.
 template <class Config>
 __device__ __forceinline__ void run_simple(const Cta<Config>& cta, std::uint32_t ring, Loader<Config>& loader,
                                            bool wait_after_fill) {
   const DecodeParams& params = cta.params;
-  const DeviceItem item = uniform_item<Config>(params, cta.worker);
+  const DeviceItem item = only_item(cta);
   const Rows rows = rows_of<Config>(params, item, 0);
   const ChunkRange range = chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, 0);
   QueryFragments<Config> q = {};
@@ -194,7 +195,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
   const Cta<Config> cta = place<Config>(params, shared);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
-  if (!Config::kOnce) open_receivers(cta);
+  if (!Config::kSimple) open_receivers(cta);
   if (!Config::kSimple && params.injection.delay_seed != 0) pause(params.injection.delay_seed);
 
   const bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;

@@ -43,6 +43,13 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
   return item;
 }
 
+/// The item of a CTA whose list has no other: computed where the plan is uniform, else from the table.
+template <class Config>
+__device__ __forceinline__ DeviceItem only_item(const Cta<Config>& cta) {
+  return cta.params.uniform.parts > 0 ? uniform_item<Config>(cta.params, cta.worker)
+                                      : load_item(cta.params, cta.worker);
+}
+
 template <class Config>
 __device__ __forceinline__ Rows rows_of(const DecodeParams& params, const DeviceItem& item, int row_block) {
   // Simple kernels have one query: its rows are its heads, and no row begins a further query.

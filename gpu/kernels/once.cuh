@@ -134,12 +134,12 @@ __device__ __forceinline__ void multiply_values_once(const Cta<Config>& cta, con
   }
 }
 
-/// The one item of a CTA of a uniform plan that splits nothing and gives no warp more than one chunk.
+/// The one item of a CTA of a plan that splits nothing and gives no warp more than one chunk.
 template <class Config>
 __device__ __forceinline__ void run_once(const Cta<Config>& cta, std::uint32_t stage, Loader<Config>& loader,
                                          bool wait_after_fill) {
   const DecodeParams& params = cta.params;
-  const DeviceItem item = uniform_item<Config>(params, 0);
+  const DeviceItem item = only_item(cta);
   const Rows rows = rows_of<Config>(params, item, 0);
   // Every warp has a chunk, so that all of V is written, though it may hold none of the CTA's tokens.
   const ChunkRange range = chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, 0);

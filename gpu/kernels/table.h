@@ -16,7 +16,7 @@ struct DecodeKernel {
   std::int32_t tokens;
   bool paged;
   bool masked;                  ///< can take tiles whose rows see different KV ranges
-  std::int32_t simple_cluster;  ///< 0, or: takes uniform plans only, in clusters of this size
+  std::int32_t simple_cluster;  ///< 0, or: takes plans with one item per list, in clusters of this size
   bool bf16;
   std::int32_t shared_bytes;          ///< of a CTA
   std::int32_t cluster_shared_bytes;  ///< of a CTA of a cluster

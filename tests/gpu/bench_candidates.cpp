@@ -38,7 +38,8 @@ void add_once(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>&
   for (const Variant& v : gpu::once_variants(w)) {
     const Candidate whole{"fixed-split:1", v, MergeKind::last_arriver};
     if (v.row_tiles != row_tiles || gpu::residency(w, v).workers == 0) continue;
-    if (gpu::runs_at_once(plan_of(w, whole), v)) all.push_back(whole);
+    const schedules::Plan plan = plan_of(w, whole);
+    if (gpu::is_simple(w, plan, v) && gpu::runs_at_once(plan, v)) all.push_back(whole);
   }
 }
 
@@ -57,7 +58,7 @@ void add_ragged(const Workload& w, const Variant& v, std::int64_t workers, std::
 std::vector<Candidate> sweep_candidates(const Workload& w) {
   std::vector<Candidate> all;
   const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
-  if (!ragged(w)) add_once(w, row_tiles, all);
+  add_once(w, row_tiles, all);
   for (const Variant& v : gpu::variants(w)) {
     if (v.row_tiles != row_tiles) continue;
     const std::int64_t workers = gpu::residency(w, v).workers;

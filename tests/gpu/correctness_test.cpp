@@ -110,7 +110,11 @@ TEST_F(Correctness, EveryVariantGroupDtypeAndLayout) {
           const Result<double> exact = cpu_reference::attend(w, tensors);
           for (const Variant& v : variants(w)) {
             if (page == 7 && v.cluster > 1) continue;
-            expect_exact(w, tensors, exact, schedules::make_plan("fixed-split:3", w, grid_for(w, v)), v);
+            for (const char* name : {"fixed-split:3", "lean"}) {  // simple kernels, general ones
+              Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+              if (plan.merge == MergeKind::host_cta) plan.merge = MergeKind::last_arriver;
+              expect_exact(w, tensors, exact, plan, v);
+            }
             if (HasFailure()) return;
           }
         }
@@ -162,7 +166,7 @@ void expect_once_exact(const Workload& w) {
   for (const Variant& v : once_variants(w)) {
     if (v.row_tiles * 8 < w.geometry.group()) continue;
     const Plan plan = schedules::make_plan("fixed-split:1", w, grid_for(w, v));
-    if (!runs_at_once(plan, v)) continue;
+    if (!is_simple(w, plan, v) || !runs_at_once(plan, v)) continue;
     for (const Overlap overlap : {Overlap::none, Overlap::prefetch}) {
       LaunchOptions options;
       options.overlap = overlap;
@@ -185,6 +189,8 @@ TEST_F(Correctness, KernelsWithoutRings) {
             if (page > 0) w = testing::paged(w, page);
             if (page == 0 && group == 3) w.kv.layout = workloads::KvLayout::bhsd;
             expect_once_exact(w);
+            w.requests[1].context_len = 1 + length / 3;  // ragged: items from a table
+            expect_once_exact(w);
             if (HasFailure()) return;
           }
         }
@@ -194,22 +200,22 @@ TEST_F(Correctness, KernelsWithoutRings) {
 }
 
 TEST_F(Correctness, KernelsWithoutRingsRefuseOtherPlans) {
-  const Workload uniform = testing::decode("uniform", testing::geometry(8, 2, 128), {700, 700});
-  const Workload ragged = testing::decode("ragged", testing::geometry(8, 2, 128), {60, 50});
-  for (const Workload& w : {uniform, ragged}) {
-    for (const Variant& v : once_variants(w)) {
-      const Plan plan = schedules::make_plan("fa2", w, grid_for(w, v));
-      if (w.name == "uniform" && runs_at_once(plan, v)) continue;
-      const DeviceTensors on_device = DeviceTensors::generate(w, 1);
+  const workloads::Geometry g = testing::geometry(8, 2, 128);
+  const Workload too_long = testing::decode("too_long", g, {40'000, 40'000});
+  const Workload empty = testing::decode("empty", g, {60, 0});
+  const Workload queries = testing::with_queries(testing::decode("queries", g, {60, 60}), {2});
+  for (const Workload& w : {too_long, empty, queries}) {
+    const DeviceTensors on_device = DeviceTensors::generate(w, 1);
+    for (const Variant& v : once_variants(too_long)) {
+      const Plan plan = schedules::make_plan("fa2", w, grid_for(too_long, v));
       Decoder decoder(capacity_of(w, plan, v));
-      EXPECT_THROW(decoder.set_plan(w, on_device.addressing(), plan, v), workloads::InputError) << to_string(v);
+      EXPECT_THROW(decoder.set_plan(w, on_device.addressing(), plan, v), workloads::InputError) << w.name;
     }
   }
 }
 
-/// One launch of each kernel that needs no table, small enough for compute-sanitizer.
-TEST_F(Correctness, EveryKernelOfUniformPlansOnce) {
-  const Workload w = testing::decode("small", testing::geometry(16, 2, 128), {150, 150});
+/// One launch of each simple kernel, small enough for compute-sanitizer.
+void run_each_simple_kernel(const Workload& w) {
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const Result<double> exact = cpu_reference::attend(w, tensors);
   std::vector<Variant> all = variants(w);
@@ -217,10 +223,15 @@ TEST_F(Correctness, EveryKernelOfUniformPlansOnce) {
   for (const Variant& v : all) {
     if (v.row_tiles != 1) continue;
     Plan plan = schedules::make_plan(v.stages == 1 ? "fixed-split:1" : "fixed-split:2", w, grid_for(w, v));
-    if (v.stages == 1 && !runs_at_once(plan, v)) continue;
     if (plan.merge != MergeKind::none) plan.merge = MergeKind::last_arriver;
+    if (!is_simple(w, plan, v) || (v.stages == 1 && !runs_at_once(plan, v))) continue;
     expect_exact(w, tensors, exact, plan, v);
   }
+}
+
+TEST_F(Correctness, EverySimpleKernelOnce) {
+  run_each_simple_kernel(testing::decode("uniform", testing::geometry(16, 2, 128), {150, 150}));
+  run_each_simple_kernel(testing::decode("ragged", testing::geometry(16, 2, 128), {150, 131}));
 }
 
 double worst_error(const std::vector<float>& output, const std::vector<double>& exact) {
