@@ -36,6 +36,12 @@ double tokens_per_item(const Plan& plan) {
   return plan.items.empty() ? 0 : tokens / static_cast<double>(plan.items.size());
 }
 
+double longest_item_tokens(const Plan& plan) {
+  std::int32_t longest = 1;
+  for (const schedules::Item& item : plan.items) longest = std::max(longest, item.tokens());
+  return longest;
+}
+
 std::int32_t most_parts(const Plan& plan) {
   std::int32_t most = 1;
   for (const schedules::Merge& merge : plan.merges) most = std::max(most, merge.slot_end - merge.slot_begin);
@@ -100,7 +106,8 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
   const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(g));
   StreamLimits limits;
   limits.worker_rate = cta_rate * variant.cluster;
-  limits.worker_bytes_in_flight = static_cast<double>(variant.bytes_in_flight(g.head_dim) * variant.cluster);
+  limits.worker_bytes_in_flight = std::min(static_cast<double>(variant.bytes_in_flight(g.head_dim) * variant.cluster),
+                                           longest_item_tokens(plan) * token_bytes);
   limits.memory_bytes_per_second = [&](double bytes) { return memory_bytes_per_second(bytes, constants); };
   limits.fair_bytes = constants.fair_bytes;
   limits.port_bytes = constants.port_bytes;
@@ -182,7 +189,8 @@ std::vector<Choice> candidates(const Workload& workload) {
     for (const std::string& name : cuts(workload, variant, grid)) {
       Choice choice{name, variant, schedules::make_plan(name, workload, grid), 0};
       const std::int32_t lists = choice.plan.lists();
-      if (variant.stages == 1 && (!runs_at_once(choice.plan, variant) || lists > grid.resident())) continue;
+      const bool later_waves = variant.cluster > 2 && lists > grid.resident();  // of clusters: measured slow
+      if (variant.stages == 1 && (later_waves || !runs_at_once(choice.plan, variant))) continue;
       if (variant.stages > 1 && variant.cluster > 2 && lists * variant.cluster > kMostInLargeClusters) continue;
       if (choice.plan.merge != schedules::MergeKind::none) choice.plan.merge = schedules::MergeKind::last_arriver;
       all.push_back(std::move(choice));
