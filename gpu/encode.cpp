@@ -27,11 +27,11 @@ std::int64_t checked(std::int64_t value, std::int64_t most, const char* what) {
   return value;
 }
 
-/// True if rows of the tile see different KV ranges.
-bool rows_differ(const Workload& workload, const OutputTile& tile) {
+/// True if rows of the tile see different KV ranges. Divides only where it must: tiles are many.
+bool rows_differ(const Workload& workload, const workloads::Request& request, const OutputTile& tile) {
   const workloads::Geometry& g = workload.geometry;
-  const bool one_query = tile.row_begin / tile.head_count == (tile.row_end - 1) / tile.head_count;
-  return !one_query && (g.causal || g.window.has_value());
+  if (request.query_len == 1 || (!g.causal && !g.window.has_value())) return false;
+  return tile.row_begin / tile.head_count != (tile.row_end - 1) / tile.head_count;
 }
 
 std::uint32_t kv_base(const KvAddressing& addressing, std::int32_t request, std::int32_t kv_head) {
@@ -92,7 +92,7 @@ void Encoder::encode_outputs(const Workload& workload, const KvAddressing& addre
     item.parts = 1;
     item.next = -1;
     item.first_position = request.context_len - request.query_len;
-    item.masked = rows_differ(workload, tile) ? 1 : 0;
+    item.masked = rows_differ(workload, request, tile) ? 1 : 0;
   }
   for (const schedules::Merge& merge : plan.merges) {
     DeviceItem& item = outputs_[static_cast<std::size_t>(merge.output)];
