@@ -20,9 +20,9 @@ using workloads::Workload;
 namespace {
 
 constexpr std::int32_t kTileKv = 64;
-/// CTAs in clusters of 4 or 8, with rings, that the hardware lays evenly over the GPCs: 64 are eight to each. With more
-/// than 80, some GPCs are crowded or clusters wait for room: measured up to 20 % slower than single CTAs and pairs.
-constexpr std::int32_t kMostInLargeClusters = 80;
+/// CTAs in clusters of 4 or 8 that the hardware lays eight to a GPC. More crowd some GPCs, or wait for a whole
+/// cluster's room, and were measured up to 20 % slower than single CTAs and pairs.
+constexpr std::int32_t kMostInLargeClusters = 64;
 constexpr double kDoesNotFit = 1e30;  ///< seconds: the kernel does not fit
 
 bool uniform(const Workload& w) {

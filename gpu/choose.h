@@ -12,36 +12,36 @@
 namespace splitwave::gpu {
 
 /// Constants of the model on an H200. Launch, rates and the memory's law: measured with single CTAs, empty kernels and
-/// plain reads. The others: set once against sweeps of 67 random shapes of seed 11 up to 2 GB and 13 larger ones, half
-/// of the ragged public ones and 17 others, most under 10 MB, so that these judge the choice less strictly than other
-/// seeds do (docs/kernels.md). Terms that always come together trade off in such a fit: only their sums mean something.
+/// plain reads. The others: set once against a sweep of 67 random shapes of seed 11 (up to 2 GB), half of the ragged
+/// public ones and 17 others, most under 10 MB, so that these judge the choice less strictly than other seeds do
+/// (docs/kernels.md). Terms that always come together trade off in such a fit: only their sums mean something.
 struct CostConstants {
   double launch_seconds = 0.65e-6;        ///< a kernel node of a graph
   double first_data_seconds = 0.01e-6;    ///< from a CTA's start to its first data, code and tables cold
-  double later_data_seconds = 1.3e-6;     ///< the same for CTAs of later waves
+  double later_data_seconds = 1.34e-6;    ///< the same for CTAs of later waves
   double cluster_wave_seconds = 0.19e-6;  ///< per CTA of a ragged batch's later clusters: all must find room at once
-  double table_seconds = 0.17e-6;         ///< a simple kernel whose item comes from a table
-  double general_seconds = 0.69e-6;       ///< more code, and the first item from a table
-  double item_seconds = 1.29e-6;          ///< each further item of a list, besides the end of the one before
-  double chunk_seconds = 0.154e-6;        ///< a warp's chunk: the chain of latencies
+  double table_seconds = 0.14e-6;         ///< a simple kernel whose item comes from a table
+  double general_seconds = 0.82e-6;       ///< more code, and the first item from a table
+  double item_seconds = 1.25e-6;          ///< each further item of a list, besides the end of the one before
+  double chunk_seconds = 0.146e-6;        ///< a warp's chunk: the chain of latencies
   double chunk_seconds_per_byte = 3.34e-11;
   double chunk_two_row_tiles = 1.15;           ///< times so much longer with two row tiles,
   double chunk_four_row_tiles = 2.4;           ///< and with four
-  double end_seconds_per_warp = 0.132e-6;      ///< combining the warps
-  double end_seconds_per_fragment = 0.206e-6;  ///< writing, per 16 elements of 8 rows of a warp
-  double cluster_seconds = 0.28e-6;            ///< combining a cluster's CTAs
-  double once_seconds = 0.04e-6;               ///< the end of a kernel without rings, after its chunks
-  double once_cluster_seconds = 0.515e-6;      ///< ... more in clusters,
-  double once_seconds_per_rank = 0.03e-6;      ///< and for each of their CTAs
-  double merge_seconds = 1.96e-6;              ///< a merge across items
-  double merge_seconds_per_part = 0.128e-6;    ///< each of its parts
+  double end_seconds_per_warp = 0.144e-6;      ///< combining the warps
+  double end_seconds_per_fragment = 0.218e-6;  ///< writing, per 16 elements of 8 rows of a warp
+  double cluster_seconds = 0.331e-6;           ///< combining a cluster's CTAs
+  double once_seconds = 0.08e-6;               ///< the end of a kernel without rings, after its chunks
+  double once_cluster_seconds = 0.53e-6;       ///< ... more in clusters,
+  double once_seconds_per_rank = 0.033e-6;     ///< and for each of their CTAs
+  double merge_seconds = 1.75e-6;              ///< a merge across items
+  double merge_seconds_per_part = 0.118e-6;    ///< each of its parts
   double bytes_per_second = 4.55e12;           ///< of the whole device: the plateau of plain reads
   double bytes_asymptote = 4.929e12;           ///< bytes per second at which the loaded latency would be infinite
   double latency_seconds = 0.912e-6;           ///< from a request to its data, unloaded
   double queue_seconds = 0.1155e-6;            ///< growth of the latency with load: latency + queue * rho / (1 - rho)
-  double fair_bytes = 9e6;                     ///< in flight on the device: below, workers share the memory equally
-  double port_bytes = 30e6;                    ///< above, ports do (contention.h)
-  double port_excess = 0.45;                   ///< ... where workers could take so much more than they get
+  double fair_bytes = 8.5e6;                   ///< in flight on the device: below, workers share the memory equally
+  double port_bytes = 16e6;                    ///< above, ports do (contention.h)
+  double port_excess = 0.155;                  ///< ... where workers could take so much more than they get
   double sm_bytes_per_second = 125e9;          ///< of one SM, bound by its shared memory
   std::int32_t sms = 132;
 };
