@@ -162,7 +162,6 @@ struct Traits;
 
 template <>
 struct Traits<__half> {
-  static constexpr std::uint32_t kOnes = 0x3C003C00U;  ///< (1, 1)
   static __device__ __forceinline__ std::uint32_t pack(float a, float b) {
     const __half2 pair = __floats2half2_rn(a, b);
     return *reinterpret_cast<const std::uint32_t*>(&pair);
@@ -179,7 +178,6 @@ struct Traits<__half> {
 
 template <>
 struct Traits<__nv_bfloat16> {
-  static constexpr std::uint32_t kOnes = 0x3F803F80U;
   static __device__ __forceinline__ std::uint32_t pack(float a, float b) {
     const __nv_bfloat162 pair = __floats2bfloat162_rn(a, b);
     return *reinterpret_cast<const std::uint32_t*>(&pair);
