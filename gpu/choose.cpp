@@ -164,16 +164,13 @@ std::vector<std::string> cuts(const Workload& workload, const Variant& variant, 
   return names;
 }
 
-/// Variants of the least row tiles that hold the workload's rows; without rings only where a plan may suit them.
+/// Variants of the least row tiles that hold the workload's rows.
 std::vector<Variant> variants_worth_trying(const Workload& workload) {
   const std::int32_t queries = std::max(1, workloads::max_query_len(workload));
   const std::int32_t row_tiles = row_tiles_for(workload.geometry, workload.geometry.group() * queries);
   std::vector<Variant> all = variants(workload);
-  if (queries == 1) {
-    for (const Variant& variant : once_variants(workload)) all.push_back(variant);
-  }
-  const bool too_many_rows = workload.geometry.group() > row_tiles * 8;
-  std::erase_if(all, [&](const Variant& v) { return v.row_tiles != row_tiles || (v.stages == 1 && too_many_rows); });
+  for (const Variant& variant : once_variants(workload)) all.push_back(variant);
+  std::erase_if(all, [&](const Variant& v) { return v.row_tiles != row_tiles; });
   return all;
 }
 
@@ -190,7 +187,7 @@ std::vector<Choice> candidates(const Workload& workload) {
       Choice choice{name, variant, schedules::make_plan(name, workload, grid), 0};
       const std::int32_t lists = choice.plan.lists();
       const bool later_waves = variant.cluster > 2 && lists > grid.resident();  // of clusters: measured slow
-      if (variant.stages == 1 && (later_waves || !runs_at_once(choice.plan, variant))) continue;
+      if (variant.stages == 1 && (later_waves || !is_simple(workload, choice.plan, variant))) continue;
       if (variant.stages > 1 && variant.cluster > 2 && lists * variant.cluster > kMostInLargeClusters) continue;
       if (choice.plan.merge != schedules::MergeKind::none) choice.plan.merge = schedules::MergeKind::last_arriver;
       all.push_back(std::move(choice));

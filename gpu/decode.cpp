@@ -202,7 +202,6 @@ const DecodeKernel* Decoder::State::simple_kernel(const Workload& workload, cons
                                                   const LaunchOptions& options) const {
   const bool hooks = options.delay_seed != 0 || options.dropped_slot >= 0 || options.count_visits;
   if (hooks || options.replayable || !is_simple(workload, plan, variant)) return nullptr;
-  if (variant.stages == 1 && !runs_at_once(plan, variant)) return nullptr;
   return find_simple_kernel(workload, variant);
 }
 

@@ -158,24 +158,29 @@ std::vector<Variant> once_variants(const workloads::Workload& workload) {
   return all;
 }
 
+namespace {
+
+/// No output is split, and no item empty or longer than the CTAs hold.
+bool fits_at_once(const schedules::Plan& plan, const Variant& variant) {
+  return plan.merges.empty() && std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
+           return item.tokens() > 0 && item.tokens() <= variant.most_tokens();
+         });
+}
+
+}  // namespace
+
 bool is_simple(const workloads::Workload& workload, const schedules::Plan& plan, const Variant& variant) {
   const std::int32_t group = workload.geometry.group();
   const auto lists = static_cast<std::size_t>(plan.lists());
   if (find_simple_kernel(workload, variant) == nullptr || plan.merge == schedules::MergeKind::host_cta) return false;
   if (workloads::max_query_len(workload) != 1 || group > 8 * variant.row_tiles) return false;
   if (plan.dispatch == schedules::Dispatch::queue || lists != plan.items.size()) return false;
+  if (variant.stages == 1 && !fits_at_once(plan, variant)) return false;
   for (std::size_t i = 0; i < lists; ++i) {
     if (plan.cta_begin[i] != static_cast<std::int32_t>(i)) return false;
   }
   return std::all_of(plan.outputs.begin(), plan.outputs.end(), [&](const schedules::OutputTile& tile) {
     return tile.head_count == group && tile.head_begin % group == 0 && tile.row_begin == 0 && tile.row_end == group;
-  });
-}
-
-bool runs_at_once(const schedules::Plan& plan, const Variant& variant) {
-  if (!plan.merges.empty()) return false;
-  return std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
-    return item.tokens() > 0 && item.tokens() <= variant.most_tokens();
   });
 }
 

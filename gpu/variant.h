@@ -36,11 +36,9 @@ std::string to_string(const Variant& variant);
 Variant parse_variant(std::string_view text);
 
 /// True if the variant's simple kernel, where it has one, can run the plan: single queries, each list one item with all
-/// query heads of a KV head, which fit the variant's rows, and no merge that waits.
+/// query heads of a KV head, which fit the variant's rows, and no merge that waits. Without rings also: no output
+/// split, no item empty or of more than most_tokens(). Needs no device.
 bool is_simple(const workloads::Workload& workload, const schedules::Plan& plan, const Variant& variant);
-
-/// True if the plan's items suit a variant without rings: no output is split, none is empty, none is too long.
-bool runs_at_once(const schedules::Plan& plan, const Variant& variant);
 
 /// Where a kernel runs: the occupancy that the CUDA runtime reports for the device.
 struct Residency {
@@ -53,8 +51,8 @@ struct Residency {
 /// (MLA, f32, head dimensions other than 64, 128, 256), MissingError without a device.
 std::vector<Variant> variants(const workloads::Workload& workload);
 
-/// The variants without rings, clusters of 16 among them. They run plans that is_simple() and
-/// runs_at_once() find suitable. Throws as variants() does.
+/// The variants without rings, clusters of 16 among them. They run only plans that is_simple() accepts.
+/// Throws as variants() does.
 std::vector<Variant> once_variants(const workloads::Workload& workload);
 
 /// Throws InputError if the variant is not among variants(workload).

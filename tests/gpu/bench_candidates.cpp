@@ -38,8 +38,7 @@ void add_once(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>&
   for (const Variant& v : gpu::once_variants(w)) {
     const Candidate whole{"fixed-split:1", v, MergeKind::last_arriver};
     if (v.row_tiles != row_tiles || gpu::residency(w, v).workers == 0) continue;
-    const schedules::Plan plan = plan_of(w, whole);
-    if (gpu::is_simple(w, plan, v) && gpu::runs_at_once(plan, v)) all.push_back(whole);
+    if (gpu::is_simple(w, plan_of(w, whole), v)) all.push_back(whole);
   }
 }
 

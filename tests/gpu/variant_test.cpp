@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "gpu/device.h"
+#include "schedules/schedules.h"
 #include "tests/support/battery.h"
 #include "workloads/error.h"
 
@@ -21,6 +22,37 @@ TEST(Variant, BadNamesAreRefused) {
        {"", "r1", "r1w4s4t16", "r1w4s4t16c1x", "w4r1s4t16c1", "r0w4s4t16c1", "r1w4s4t16c99999999999"}) {
     EXPECT_THROW(parse_variant(text), workloads::InputError) << text;
   }
+}
+
+bool simple(const workloads::Workload& w, const char* schedule, const Variant& v) {
+  schedules::Grid grid{132, 1, 0, 64};
+  grid.tile_q = 8 * v.row_tiles;
+  return is_simple(w, schedules::make_plan(schedule, w, grid), v);
+}
+
+TEST(Variant, SimpleKernelsTakeSingleQueriesOneItemToAList) {
+  const workloads::Geometry g = testing::geometry(16, 2, 128);
+  const Variant rings{1, 4, 4, 16, 1};
+  const Variant once{1, 4, 1, 16, 2};  // 128 tokens
+  const workloads::Workload uniform = testing::decode("uniform", g, {100, 100});
+  const workloads::Workload ragged = testing::decode("ragged", g, {128, 1});
+  for (const Variant& v : {rings, once}) {
+    EXPECT_TRUE(simple(uniform, "fixed-split:1", v)) << to_string(v);
+    EXPECT_TRUE(simple(ragged, "fixed-split:1", v)) << to_string(v);
+    EXPECT_FALSE(simple(testing::with_queries(uniform, {2}), "fixed-split:1", v)) << to_string(v);
+    EXPECT_FALSE(simple(testing::decode("empty_batch", g, {}), "fixed-split:1", v)) << to_string(v);
+    EXPECT_FALSE(simple(testing::decode("rows", testing::geometry(32, 2, 128), {100}), "fixed-split:1", v));
+    EXPECT_FALSE(simple(uniform, "fa3", v)) << "a queue";
+  }
+  const workloads::Workload longer = testing::decode("longer", g, {129, 100});
+  const workloads::Workload with_empty = testing::decode("with_empty", g, {100, 0});
+  EXPECT_TRUE(simple(longer, "fixed-split:1", rings));
+  EXPECT_FALSE(simple(longer, "fixed-split:1", once));
+  EXPECT_TRUE(simple(with_empty, "fixed-split:1", rings));
+  EXPECT_FALSE(simple(with_empty, "fixed-split:1", once));
+  EXPECT_TRUE(simple(uniform, "fixed-split:2", rings));
+  EXPECT_FALSE(simple(uniform, "fixed-split:2", once));
+  EXPECT_FALSE(simple(uniform, "fixed-split:1", Variant{1, 4, 4, 16, 16})) << "no such kernel";
 }
 
 TEST(Variant, WithoutADeviceTheErrorSaysSo) {
