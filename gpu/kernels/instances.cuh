@@ -28,24 +28,11 @@ DecodeKernel entry() {
 }
 
 /// Contiguous and paged.
-template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false>
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false,
+          int kSimpleCluster = 0>
 std::array<DecodeKernel, 2> both() {
-  return {entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked>>(),
-          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked>>()};
-}
-
-/// Simple kernels: contiguous and paged, clusters of 1, 2, 4 and 8 as far as each CTA keeps a fragment.
-template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens>
-std::array<DecodeKernel, 8> simple() {
-  constexpr int kEight = kRowTiles * kHeadDim / 16 >= 8 ? 8 : 4;
-  return {entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, false, 1>>(),
-          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, false, 1>>(),
-          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, false, 2>>(),
-          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, false, 2>>(),
-          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, false, 4>>(),
-          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, false, 4>>(),
-          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, false, kEight>>(),
-          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, false, kEight>>()};
+  return {entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked, kSimpleCluster>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, kSimpleCluster>>()};
 }
 
 template <class... Groups>
@@ -59,12 +46,24 @@ auto join(const Groups&... groups) {
   return all;
 }
 
+/// Simple kernels: clusters of 1, 2, 4 and 8 as far as each CTA keeps a fragment.
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens>
+auto simple() {
+  const auto small = join(both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 1>(),
+                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 2>(),
+                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 4>());
+  if constexpr (kRowTiles * kHeadDim / 16 >= 8) {
+    return join(small, both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 8>());
+  } else {
+    return small;
+  }
+}
+
 /// The same without rings (once.cuh), and clusters of 16.
 template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kTokens>
 auto once() {
   return join(simple<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens>(),
-              std::array{entry<Config<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, false, 16>>(),
-                         entry<Config<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, true, false, 16>>()});
+              both<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, 16>());
 }
 
 // Row tiles, warps, stages, tokens per stage; then the same for tiles whose rows see different KV ranges. Row tiles

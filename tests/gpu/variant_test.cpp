@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "gpu/device.h"
+#include "gpu/kernels/table.h"
 #include "schedules/schedules.h"
 #include "tests/support/battery.h"
 #include "workloads/error.h"
@@ -21,6 +24,15 @@ TEST(Variant, BadNamesAreRefused) {
   for (const char* text :
        {"", "r1", "r1w4s4t16", "r1w4s4t16c1x", "w4r1s4t16c1", "r0w4s4t16c1", "r1w4s4t16c99999999999"}) {
     EXPECT_THROW(parse_variant(text), workloads::InputError) << text;
+  }
+}
+
+TEST(Variant, NoSimpleKernelIsListedTwice) {
+  for (const auto kernels : {f16_d64_simple_kernels(), f16_d128_simple_kernels(), f16_d256_simple_kernels(),
+                             bf16_d64_simple_kernels(), bf16_d128_simple_kernels(), bf16_d256_simple_kernels()}) {
+    std::set<const void*> functions;
+    for (const DecodeKernel& kernel : kernels) functions.insert(kernel.function);
+    EXPECT_EQ(functions.size(), kernels.size()) << "head_dim " << kernels.front().head_dim;
   }
 }
 
