@@ -8,6 +8,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/memory.h"
 #include "cpu_reference/measure.h"
 #include "schedules/schedules.h"
 #include "workloads/load.h"
@@ -55,7 +56,7 @@ void run(benchmark::State& state, const Case& which) {
   const int threads = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
   workloads::Workload workload = workloads::parse_spec(which.spec);
   workload.kv.layout = which.layout;
-  const workloads::Tensors tensors = workloads::make_tensors(workload, workloads::available_memory_bytes() / 2);
+  const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes() / 2);
   const schedules::Plan plan = schedules::make_plan(which.schedule, workload, {threads, 1, 0, 0});
   const cpu_reference::WorkspacePtr workspace = cpu_reference::make_workspace(workload, plan, threads);
   cpu_reference::Result<float> result;

@@ -10,9 +10,9 @@
 #include <mutex>
 #include <thread>
 
+#include "base/error.h"
 #include "cli/predict.h"
 #include "schedules/rules/fa2.h"
-#include "workloads/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -35,7 +35,7 @@ std::optional<Choice> choice_within(double limit, const std::string& schedule, c
     const std::optional<Prediction> made = predict_within(limit, schedule, workload, target);
     if (!made) return std::nullopt;
     return Choice{schedule, made->plan.num_splits, made->timeline.seconds};
-  } catch (const workloads::InputError&) {
+  } catch (const base::InputError&) {
     return std::nullopt;
   }
 }
@@ -76,7 +76,7 @@ AdvicePoint answer(const AdviseQuestion& question, const Target& target, std::in
   }
   all.insert(all.end(), ruled.begin(), ruled.end());
   if (all.empty()) {
-    throw workloads::InputError(fmt::format("advise: no schedule can serve {} on {}", workload.name, target.name));
+    throw base::InputError(fmt::format("advise: no schedule can serve {} on {}", workload.name, target.name));
   }
   point.best =
       *std::min_element(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });

@@ -8,13 +8,13 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/embedded_file.h"
+#include "base/error.h"
 #include "reports/table.h"
-#include "workloads/embedded_file.h"
-#include "workloads/error.h"
 
 namespace splitwave::cli {
 
-std::span<const workloads::EmbeddedFile> accuracy_files();
+std::span<const base::EmbeddedFile> accuracy_files();
 
 namespace {
 
@@ -47,7 +47,7 @@ std::string comment(const Advice& advice, const AdviceOrigin& origin, std::strin
 
 const Choice& split_of(const AdvicePoint& point) {
   if (!point.split) {
-    throw workloads::InputError(fmt::format(
+    throw base::InputError(fmt::format(
         "advise: FlashDecoding cannot serve batch {} context {}; allowed with this geometry: --format table, csv, json",
         point.batch, point.context));
   }
@@ -165,7 +165,7 @@ std::string error_band_from(std::string_view text, const std::string& where, con
                          entry.at("source").get<std::string>());
     }
   } catch (const nlohmann::json::exception&) {
-    throw workloads::InputError(
+    throw base::InputError(
         fmt::format("{}: not in the format of cli/advise_accuracy.json; allowed: judged, a list "
                     "of machine, points, median_error, p90_error, source, and the same by schedule",
                     where));

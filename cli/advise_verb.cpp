@@ -7,6 +7,9 @@
 #include <memory>
 #include <utility>
 
+#include "base/error.h"
+#include "base/output_files.h"
+#include "base/text.h"
 #include "cli/advise.h"
 #include "cli/advise_export.h"
 #include "cli/build_info.h"
@@ -17,12 +20,9 @@
 #include "cli/signals.h"
 #include "cli/sweep_axis.h"
 #include "cli/targets.h"
-#include "reports/output_files.h"
 #include "schedules/schedules.h"
-#include "workloads/error.h"
 #include "workloads/limits.h"
 #include "workloads/load.h"
-#include "workloads/text.h"
 
 namespace splitwave::cli {
 namespace {
@@ -67,9 +67,8 @@ AdviseQuestion question_of(const AdviseCommand& options) {
   for (const std::string& rule : question.rules) schedules::find(rule);
   const std::size_t points = question.batches.size() * question.contexts.size();
   if (points > kMostAdvicePoints) {
-    throw workloads::InputError(fmt::format("advise: {} batches times {} contexts are {} points; allowed: at most {}",
-                                            question.batches.size(), question.contexts.size(), points,
-                                            kMostAdvicePoints));
+    throw base::InputError(fmt::format("advise: {} batches times {} contexts are {} points; allowed: at most {}",
+                                       question.batches.size(), question.contexts.size(), points, kMostAdvicePoints));
   }
   return question;
 }
@@ -91,7 +90,7 @@ std::string command_of(const AdviseCommand& options) {
   command += override_words(options.machine);
   if (!options.rules.empty()) command += fmt::format(" --schedule {}", fmt::join(options.rules, ","));
   command += fmt::format(" --format {}", options.format);
-  return workloads::printable(command, 1000);  // it goes into comments: no control characters
+  return base::printable(command, 1000);  // it goes into comments: no control characters
 }
 
 void run_advise(AdviseCommand options) {
@@ -99,7 +98,7 @@ void run_advise(AdviseCommand options) {
   const auto chosen =
       std::find_if(kExports.begin(), kExports.end(), [&](const auto& entry) { return entry.first == options.format; });
   if (options.machine.gpus.size() != 1) {
-    throw workloads::InputError(fmt::format("--gpu: {} machines are given; allowed: one", options.machine.gpus.size()));
+    throw base::InputError(fmt::format("--gpu: {} machines are given; allowed: one", options.machine.gpus.size()));
   }
   const AdviseQuestion question = question_of(options);
   const int threads = thread_count(options.threads);
@@ -122,7 +121,7 @@ void run_advise(AdviseCommand options) {
   if (options.file.empty()) {
     print(text);
   } else {
-    reports::write_file(options.file, text);
+    base::write_file(options.file, text);
   }
 }
 
@@ -133,7 +132,7 @@ CLI::Validator known_format() {
         names.reserve(std::size(kExports));
         for (const auto& [name, function] : kExports) names.emplace_back(name);
         if (std::find(names.begin(), names.end(), text) != names.end()) return "";
-        return fmt::format("{} is not allowed; allowed: {}", workloads::printable(text), workloads::join(names));
+        return fmt::format("{} is not allowed; allowed: {}", base::printable(text), base::join(names));
       },
       "");
 }

@@ -7,9 +7,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "reports/table.h"
 #include "schedules/schedules.h"
-#include "workloads/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -52,12 +52,12 @@ Prediction predict_auto(const workloads::Workload& workload, const Target& targe
       } else if (!next || candidate.seconds() < next->seconds()) {
         next = std::move(candidate);
       }
-    } catch (const workloads::InputError& error) {
+    } catch (const base::InputError& error) {
       refused = error.what();
     }
   }
   if (!best) {
-    throw workloads::InputError(fmt::format("auto: no schedule can serve the workload, for example: {}", refused));
+    throw base::InputError(fmt::format("auto: no schedule can serve the workload, for example: {}", refused));
   }
   best->prediction.plan.reason = reason_of(*best, next, target);
   best->prediction.plan.schedule = kAuto;

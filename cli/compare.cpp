@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 
+#include "base/output_files.h"
 #include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -17,7 +18,6 @@
 #include "cli/signals.h"
 #include "reports/figures.h"
 #include "reports/markdown_report.h"
-#include "reports/output_files.h"
 #include "reports/statistics.h"
 #include "reports/table.h"
 
@@ -122,7 +122,7 @@ void write_report(const Job& job, const CompareOptions& options, const std::file
   } else {
     note(context.picture_note);
   }
-  reports::write_file(folder / "report.md", reports::markdown_report(sink.records(), context));
+  base::write_file(folder / "report.md", reports::markdown_report(sink.records(), context));
   sink.finish();
 }
 

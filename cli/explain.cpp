@@ -7,11 +7,11 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
 #include "cli/auto_schedule.h"
 #include "cli/predict.h"
 #include "schedules/schedules.h"
 #include "simulator/simulate.h"
-#include "workloads/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -76,7 +76,7 @@ Limit limit_of(const Explanation& e, const simulator::Kernel& kernel) {
 
 std::string chosen_by_auto(const workloads::Workload& workload, const Target& target) {
   const std::vector<Choice> choices = try_schedules(workload, target, schedules::default_names());
-  if (choices.empty()) throw workloads::InputError("auto: no schedule can serve the workload");
+  if (choices.empty()) throw base::InputError("auto: no schedule can serve the workload");
   return choices.front().schedule;
 }
 
@@ -90,7 +90,7 @@ std::vector<Choice> try_schedules(const workloads::Workload& workload, const Tar
     try {
       const Prediction made = predict(name, workload, target);
       choices.push_back({name, made.plan.num_splits, made.timeline.seconds});
-    } catch (const workloads::InputError&) {
+    } catch (const base::InputError&) {
       continue;  // it cannot serve the workload: not a choice
     }
   }

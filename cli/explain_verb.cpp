@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/output_files.h"
 #include "cli/commands.h"
 #include "cli/explain.h"
 #include "cli/gantt.h"
@@ -12,7 +13,6 @@
 #include "cli/signals.h"
 #include "cli/targets.h"
 #include "cli/trace.h"
-#include "reports/output_files.h"
 
 namespace splitwave::cli {
 namespace {
@@ -42,8 +42,8 @@ TracedRun traced(const Explained& one, bool with_workload) {
 void write_pictures(const ExplainCommand& options, const std::vector<Explained>& all, bool many_workloads) {
   std::vector<TracedRun> runs;
   for (const Explained& one : all) runs.push_back(traced(one, many_workloads));
-  if (!options.trace.empty()) reports::write_file(options.trace, chrome_trace(runs));
-  if (!options.gantt.empty()) reports::write_file(options.gantt, gantt_svg(runs));
+  if (!options.trace.empty()) base::write_file(options.trace, chrome_trace(runs));
+  if (!options.gantt.empty()) base::write_file(options.gantt, gantt_svg(runs));
 }
 
 void explain_all(const ExplainCommand& options) {

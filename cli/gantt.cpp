@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <iterator>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -213,7 +213,7 @@ std::string gantt_svg(std::span<const TracedRun> runs) {
     for (const schedules::Span& span : run.timeline->spans) seconds = std::max(seconds, span.end_seconds);
   }
   if (spans > static_cast<std::size_t>(kMostGanttSpans)) {
-    throw workloads::InputError(
+    throw base::InputError(
         fmt::format("--gantt: {} items and merges; allowed: at most {}. --trace takes more", spans, kMostGanttSpans));
   }
   return Drawing(runs, std::max(seconds * 1e6, 1e-3)).take();

@@ -5,12 +5,13 @@
 
 #include <optional>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "cli/predict.h"
 #include "cli/signals.h"
 #include "cpu_reference/compare.h"
 #include "cpu_reference/measure.h"
 #include "cpu_reference/oracle.h"
-#include "workloads/error.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::cli {
@@ -41,7 +42,7 @@ std::optional<Prediction> predicted_or_failed(const std::string& schedule, const
   std::string reason;
   try {
     return predict(schedule, workload, cpu);
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     reason = error.what();
   }
   sink.add(failed_record(workload.name, schedule, kCpuExecutor, cpu.name, reason));
@@ -122,7 +123,7 @@ std::string CheckCount::sentence() const {
 
 std::int64_t tensor_memory_bytes() {
   constexpr double kShare = 0.7;
-  return static_cast<std::int64_t>(kShare * static_cast<double>(workloads::available_memory_bytes()));
+  return static_cast<std::int64_t>(kShare * static_cast<double>(base::available_memory_bytes()));
 }
 
 void require_executor(const std::string& name) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/error.h"
 #include "cli/auto_schedule.h"
 #include "cli/measure.h"
 #include "cli/predict.h"
@@ -16,7 +17,6 @@
 #include "gpu/encode.h"
 #include "gpu/measure.h"
 #include "simulator/simulate.h"
-#include "workloads/error.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::cli {
@@ -178,7 +178,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
         to.progress.add(cuda_work(workload, schedules.size()));
       }
       run_plan(planned, workload, target, *here, options, to);
-    } catch (const workloads::InputError& error) {
+    } catch (const base::InputError& error) {
       to.sink.add(failed_record(workload.name, schedule, kCudaExecutor, target.name, error.what()));
     }
   }
@@ -188,7 +188,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
 
 void require_cuda() {
   if (!gpu::has_device()) {
-    throw workloads::MissingError("--executor cuda: there is no CUDA device here, or no driver for it; allowed: cpu");
+    throw base::MissingError("--executor cuda: there is no CUDA device here, or no driver for it; allowed: cpu");
   }
 }
 

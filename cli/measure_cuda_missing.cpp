@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Stands in for measure_cuda.cpp where the CUDA kernels are not built.
+#include "base/error.h"
 #include "cli/measure.h"
-#include "workloads/error.h"
 
 namespace splitwave::cli {
 
 void require_cuda() {
-  throw workloads::MissingError("--executor cuda: this binary was built without CUDA kernels; allowed: cpu");
+  throw base::MissingError("--executor cuda: this binary was built without CUDA kernels; allowed: cpu");
 }
 
 Executor cuda_executor(const TimingBudget& /*budget*/) {

@@ -7,12 +7,12 @@
 #include <charconv>
 #include <thread>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "cli/auto_schedule.h"
 #include "cli/sweep_axis.h"
 #include "schedules/schedules.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
-#include "workloads/text.h"
 
 namespace splitwave::cli {
 namespace {
@@ -36,7 +36,7 @@ std::optional<Number> whole_number(const std::string& text) {
 }
 
 std::string refusal(const std::string& text, const std::string& allowed) {
-  return fmt::format("{} is not allowed; allowed: {}", workloads::printable(text), allowed);
+  return fmt::format("{} is not allowed; allowed: {}", base::printable(text), allowed);
 }
 
 }  // namespace
@@ -71,7 +71,7 @@ CLI::Validator bytes_up_to(double most) {
             text = axis.values.front().text;
             return "";
           }
-        } catch (const workloads::InputError&) {  // told below, in the form of the other options
+        } catch (const base::InputError&) {  // told below, in the form of the other options
         }
         return refusal(text, fmt::format("bytes from 1 to {}, with k, M or G for powers of 1024", most));
       },
@@ -186,13 +186,13 @@ std::vector<std::string> chosen_schedules(const std::vector<std::string>& option
       try {
         schedules::make_plan(name, workload, schedules::Grid{});
         return true;
-      } catch (const workloads::InputError& error) {
+      } catch (const base::InputError& error) {
         refused = refused.empty() ? error.what() : refused;
         return false;
       }
     });
     if (!serves) {
-      throw workloads::InputError(refused);
+      throw base::InputError(refused);
     }
   }
   return option;

@@ -10,7 +10,7 @@
 #include <string>
 #include <system_error>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -31,8 +31,8 @@ void print(std::string_view text) {
   if (errno == EPIPE) {
     throw ClosedPipe{};
   }
-  throw workloads::InputError(fmt::format("standard output: cannot write: {}; allowed: a stream with free space",
-                                          std::generic_category().message(errno)));
+  throw base::InputError(fmt::format("standard output: cannot write: {}; allowed: a stream with free space",
+                                     std::generic_category().message(errno)));
 }
 
 void note(std::string_view text) {

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -15,7 +16,6 @@
 #include "reports/table.h"
 #include "schedules/metrics.h"
 #include "schedules/plan_json.h"
-#include "workloads/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -128,7 +128,7 @@ void make_plans(const PlanOptions& options) {
         std::optional<Prediction> made;
         try {
           made = predict(name, workload, target);
-        } catch (const workloads::InputError& error) {
+        } catch (const base::InputError& error) {
           if (alone) {
             throw;
           }

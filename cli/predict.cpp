@@ -4,12 +4,12 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "cli/auto_schedule.h"
 #include "cli/build_info.h"
 #include "schedules/schedules.h"
 #include "simulator/bound.h"
 #include "simulator/simulate.h"
-#include "workloads/error.h"
 
 namespace splitwave::cli {
 
@@ -71,7 +71,7 @@ reports::Record predicted_record(std::string_view schedule, const workloads::Wor
                                  bool strict) {
   try {
     return record_of(predict(schedule, workload, target), workload, target);
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     if (strict) {
       throw;
     }

@@ -5,14 +5,14 @@
 #include <csignal>
 #include <exception>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
 #include "cli/signals.h"
 #include "gpu/error.h"
-#include "workloads/error.h"
-#include "workloads/text.h"
 
 namespace splitwave::cli {
 namespace {
@@ -64,15 +64,15 @@ std::string usage_problem(const CLI::App& program, const CLI::ParseError& error,
   }
   if (!verbs.empty() && (next >= argc || argv[next][0] != '-')) {
     if (next >= argc) {
-      return "no verb is given; allowed: " + workloads::join(verbs);
+      return "no verb is given; allowed: " + base::join(verbs);
     }
-    return fmt::format("{} is not a verb{}; allowed: {}", workloads::printable(argv[next]),
-                       workloads::did_you_mean(argv[next], verbs), workloads::join(verbs));
+    return fmt::format("{} is not a verb{}; allowed: {}", base::printable(argv[next]),
+                       base::did_you_mean(argv[next], verbs), base::join(verbs));
   }
   const auto unknown = [&](const std::string& given) {
-    return fmt::format("{} is not an option or argument of {}{}", workloads::printable(given),
+    return fmt::format("{} is not an option or argument of {}{}", base::printable(given),
                        verb.get_parent() == nullptr ? "splitwave" : verb.get_name(),
-                       workloads::did_you_mean(given.substr(0, given.find('=')), option_names(verb)));
+                       base::did_you_mean(given.substr(0, given.find('=')), option_names(verb)));
   };
   if (!verbs.empty()) {
     return unknown(argv[next]);
@@ -152,10 +152,10 @@ int run_program(int argc, const char* const* argv) {
   std::signal(SIGXFSZ, SIG_IGN);
   try {
     return parse_and_run(argc, argv);
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     complain(one_line(error.what()));
     return kBadInput;
-  } catch (const workloads::MissingError& error) {
+  } catch (const base::MissingError& error) {
     complain(one_line(error.what()));
     return kMissing;
   } catch (const gpu::DeviceError& error) {

@@ -10,7 +10,7 @@ namespace splitwave::cli {
 
 RecordSink::RecordSink(const std::string& folder, bool json) : folder_(folder), json_(json) {
   if (!folder.empty()) {
-    reports::make_folder(folder_);
+    base::make_folder(folder_);
     file_.emplace(folder_ / "records.jsonl");
   }
 }
@@ -34,7 +34,7 @@ void RecordSink::add(reports::Record record) {
 
 void RecordSink::finish() {
   if (file_) {
-    reports::write_file(folder_ / "records.csv", reports::to_csv(records_));
+    base::write_file(folder_ / "records.csv", reports::to_csv(records_));
     file_->finish();
   }
   finished_ = true;

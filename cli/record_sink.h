@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "reports/output_files.h"
+#include "base/output_files.h"
 #include "reports/record.h"
 
 namespace splitwave::cli {
@@ -33,7 +33,7 @@ class RecordSink {
   std::filesystem::path folder_;
   bool json_;
   std::vector<reports::Record> records_;
-  std::optional<reports::GrowingFile> file_;
+  std::optional<base::GrowingFile> file_;
   bool finished_ = false;
 };
 

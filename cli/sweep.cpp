@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -20,7 +22,6 @@
 #include "cli/sweep_store.h"
 #include "cli/targets.h"
 #include "reports/table.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -53,7 +54,7 @@ std::vector<std::string> machine_inputs(const SweepCommand& options, const std::
                                    fmt::join(cpu->row_read_bytes_per_second, ","), cpu->token_seconds_per_kv_byte,
                                    cpu->fork_seconds, cpu->item_seconds, cpu->merge_seconds_per_row_split));
     } else {
-      inputs.push_back(fs::is_regular_file(given) ? workloads::read_text_file(given) : given);
+      inputs.push_back(fs::is_regular_file(given) ? base::read_text_file(given) : given);
     }
   }
   return inputs;
@@ -92,7 +93,7 @@ class SweepRun {
     try {
       processes_.agree([this] { return prepare(); });
       prepared_ = true;
-    } catch (const workloads::InputError&) {
+    } catch (const base::InputError&) {
       if (processes_.first()) throw;  // one message is enough
     }
   }
@@ -115,9 +116,9 @@ class SweepRun {
   std::string prepare() {
     shard_ = parse_shard(options_.shard);
     if (options_.workload.workload.empty()) {
-      throw workloads::InputError("sweep: -w/--workload is missing; allowed: FILE, NAME or SPEC, or --merge DIR...");
+      throw base::InputError("sweep: -w/--workload is missing; allowed: FILE, NAME or SPEC, or --merge DIR...");
     }
-    if (options_.out.empty()) throw workloads::InputError("sweep: --out is missing; allowed: a folder for the results");
+    if (options_.out.empty()) throw base::InputError("sweep: --out is missing; allowed: a folder for the results");
     std::vector<Target> machines = targets(options_.machine, thread_count(options_.threads));
     std::vector<workloads::Workload> loaded = load_workloads(options_.workload);
     const std::vector<std::string> inputs = machine_inputs(options_, machines);

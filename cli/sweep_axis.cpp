@@ -8,13 +8,13 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "workloads/error.h"
-#include "workloads/text.h"
+#include "base/error.h"
+#include "base/text.h"
 
 namespace splitwave::cli {
 namespace {
 
-using workloads::InputError;
+using base::InputError;
 
 constexpr std::string_view kGrammar = "a,b,c or first:last[:step] or first..lastxfactor";
 
@@ -50,7 +50,7 @@ class AxisParser {
  private:
   [[noreturn]] void refuse(std::string_view found, std::string_view allowed) const {
     throw InputError(fmt::format("{}{}: {} is not allowed; allowed: {}", domain_.option, domain_.name,
-                                 found.empty() ? "nothing" : '"' + workloads::printable(found) + '"', allowed));
+                                 found.empty() ? "nothing" : '"' + base::printable(found) + '"', allowed));
   }
 
   void element(std::string_view text) {
@@ -151,7 +151,7 @@ AxisText split_axis(const std::string& argument) {
   const std::size_t equals = argument.find('=');
   if (equals == std::string::npos || equals == 0 || equals + 1 == argument.size()) {
     throw InputError(fmt::format("--axis: \"{}\" is not allowed; allowed: KEY=VALUES, for example context=1k..128kx2",
-                                 workloads::printable(argument)));
+                                 base::printable(argument)));
   }
   return {std::string(trimmed(std::string_view(argument).substr(0, equals))), argument.substr(equals + 1)};
 }

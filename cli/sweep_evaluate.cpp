@@ -17,13 +17,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/auto_schedule.h"
 #include "cli/predict.h"
 #include "cli/sweep_fields.h"
 #include "cli/sweep_line.h"
 #include "schedules/schedules.h"
 #include "simulator/simulate.h"
-#include "workloads/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -101,7 +101,7 @@ class SweepEvaluator::Worker {
     if (!broken.empty()) return append_failure(out, names, broken);
     try {
       append_prediction(workload.value, target.value, settings, plan, names, out);
-    } catch (const workloads::InputError& error) {
+    } catch (const base::InputError& error) {
       append_failure(out, names, error.what());
     }
   }
@@ -178,7 +178,7 @@ class SweepEvaluator::Worker {
     try {
       apply<SetWorkload>(result.value);
       validate(result.value);
-    } catch (const workloads::InputError& error) {
+    } catch (const base::InputError& error) {
       result.failure = error.what();
     }
     workloads_.charge(result.value.requests.size());
@@ -190,7 +190,7 @@ class SweepEvaluator::Worker {
     Attempt<Target> result{base, json_string(swept_name<SetMachine>(base.name)), ""};
     try {
       apply<SetMachine>(result.value.machine);
-    } catch (const workloads::InputError& error) {
+    } catch (const base::InputError& error) {
       result.failure = error.what();
     }
     return result;
@@ -229,7 +229,7 @@ class SweepEvaluator::Worker {
     try {
       plan.plan = schedules::make_plan(schedule, workload, grid);
       plans_.charge(plan.plan.items.size() + plan.plan.outputs.size());
-    } catch (const workloads::InputError& error) {
+    } catch (const base::InputError& error) {
       plan.failure = error.what();
     }
   }

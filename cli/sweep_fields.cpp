@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "workloads/error.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "workloads/limits.h"
 #include "workloads/load.h"
-#include "workloads/text.h"
 
 namespace splitwave::cli {
 namespace {
@@ -31,8 +31,8 @@ Enum choice(const char* key, const AxisValue& value, int count) {
     names.push_back(to_string(static_cast<Enum>(i)));
     if (names.back() == value.text) return static_cast<Enum>(i);
   }
-  throw workloads::InputError(fmt::format("--axis {}: \"{}\" is not allowed; allowed: {}", key,
-                                          workloads::printable(value.text), fmt::join(names, ", ")));
+  throw base::InputError(fmt::format("--axis {}: \"{}\" is not allowed; allowed: {}", key, base::printable(value.text),
+                                     fmt::join(names, ", ")));
 }
 
 std::int32_t int32(const AxisValue& value) {
@@ -55,7 +55,7 @@ void set_model(Workload& w, const AxisValue& v) {
 
 void set_batch(Workload& w, const AxisValue& v) {
   const std::vector<workloads::Request> base = w.requests;
-  if (base.empty()) throw workloads::InputError("--axis batch: the base workload has no request to repeat");
+  if (base.empty()) throw base::InputError("--axis batch: the base workload has no request to repeat");
   w.requests.resize(static_cast<std::size_t>(v.integer()));
   for (std::size_t i = 0; i < w.requests.size(); ++i) w.requests[i] = base[i % base.size()];
 }
@@ -67,8 +67,8 @@ void set_head_dim(Workload& w, const AxisValue& v) {
 
 void set_causal(Workload& w, const AxisValue& v) {
   if (v.text != "true" && v.text != "false") {
-    throw workloads::InputError(
-        fmt::format("--axis causal: \"{}\" is not allowed; allowed: true, false", workloads::printable(v.text)));
+    throw base::InputError(
+        fmt::format("--axis causal: \"{}\" is not allowed; allowed: true, false", base::printable(v.text)));
   }
   w.geometry.causal = v.text == "true";
 }
@@ -259,8 +259,8 @@ std::size_t find_field(std::string_view name) {
     if (table[i].domain.name == name) return i;
     names.emplace_back(table[i].domain.name);
   }
-  throw workloads::InputError(fmt::format("--axis: unknown field \"{}\"{}; allowed: {}", workloads::printable(name),
-                                          workloads::did_you_mean(name, names), workloads::join(names)));
+  throw base::InputError(fmt::format("--axis: unknown field \"{}\"{}; allowed: {}", base::printable(name),
+                                     base::did_you_mean(name, names), base::join(names)));
 }
 
 }  // namespace splitwave::cli

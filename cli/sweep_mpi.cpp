@@ -5,7 +5,7 @@
 #include <future>
 #include <utility>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
 #if SPLITWAVE_HAS_MPI
 #include <mpi.h>
@@ -185,8 +185,7 @@ SweepProcesses::SweepProcesses() {
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
   MPI_Comm_size(MPI_COMM_WORLD, &count_);
-  if (provided < MPI_THREAD_FUNNELED)
-    throw workloads::MissingError("this MPI cannot be used by a program with threads");
+  if (provided < MPI_THREAD_FUNNELED) throw base::MissingError("this MPI cannot be used by a program with threads");
 }
 
 SweepProcesses::~SweepProcesses() {
@@ -198,7 +197,7 @@ void SweepProcesses::agree(const std::function<std::string()>& prepare) const {
   std::string failure;
   try {
     text = prepare();
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     failure = error.what();
   }
   if (count_ > 1) {
@@ -211,7 +210,7 @@ void SweepProcesses::agree(const std::function<std::string()>& prepare) const {
     MPI_Allreduce(&failed, &first_failed, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (first_failed < count_) failure = broadcast(failure, first_failed);
   }
-  if (!failure.empty()) throw workloads::InputError(failure);
+  if (!failure.empty()) throw base::InputError(failure);
 }
 
 void SweepProcesses::run(const std::function<std::vector<std::int64_t>()>& chunks,
@@ -230,7 +229,7 @@ void SweepProcesses::run(const std::function<std::vector<std::int64_t>()>& chunk
 
 SweepProcesses::SweepProcesses() {
   if (launched_processes() > 1) {
-    throw workloads::MissingError(
+    throw base::MissingError(
         "sweep: this splitwave was built without MPI; configure it with -DSPLITWAVE_MPI=ON, or use --shard");
   }
 }

@@ -6,16 +6,16 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "cli/auto_schedule.h"
 #include "cli/sweep_fields.h"
 #include "schedules/schedules.h"
-#include "workloads/error.h"
-#include "workloads/text.h"
 
 namespace splitwave::cli {
 namespace {
 
-using workloads::InputError;
+using base::InputError;
 
 /// Words are checked once, before anything is computed: a misspelt dtype is bad usage, not an infeasible point.
 void check_words(const SweepField& field, const Axis& axis, const workloads::Workload& base) {
@@ -65,7 +65,7 @@ std::vector<std::string> swept_schedules(const SweepSpace& space, const std::vec
       chosen_schedules({name + ":1"}, space.workloads);
     } catch (const InputError& error) {
       throw InputError(fmt::format("--axis schedule_argument: does not apply to --schedule {}: {}",
-                                   workloads::printable(name), error.what()));
+                                   base::printable(name), error.what()));
     }
   }
   return given;

@@ -12,16 +12,16 @@
 #include <system_error>
 #include <utility>
 
-#include "reports/output_files.h"
-#include "workloads/error.h"
+#include "base/error.h"
+#include "base/output_files.h"
+#include "base/text.h"
 #include "workloads/load.h"
-#include "workloads/text.h"
 
 namespace splitwave::cli {
 namespace {
 
 namespace fs = std::filesystem;
-using workloads::InputError;
+using base::InputError;
 
 std::int64_t occurrences(const std::string& text, std::string_view part) {
   std::int64_t count = 0;
@@ -82,7 +82,7 @@ ManifestSizes read_sizes(const fs::path& path, const std::string& text) {
 }
 
 std::string read_manifest(const fs::path& folder) {
-  return workloads::read_text_file(manifest_path(folder).string());
+  return base::read_text_file(manifest_path(folder).string());
 }
 
 /// Where each chunk is. Throws InputError if some are nowhere.
@@ -122,7 +122,7 @@ Shard parse_shard(const std::string& text) {
     }
   }
   throw InputError(fmt::format("--shard: \"{}\" is not allowed; allowed: i/N with 1 <= i <= N <= {}",
-                               workloads::printable(text), kMostShards));
+                               base::printable(text), kMostShards));
 }
 
 SweepManifest make_manifest(const SweepSpace& space, const std::vector<std::string>& machine_inputs,
@@ -156,7 +156,7 @@ SweepManifest make_manifest(const SweepSpace& space, const std::vector<std::stri
 
 SweepFolder::SweepFolder(fs::path folder, SweepManifest manifest, Shard shard, bool resume)
     : folder_(std::move(folder)), manifest_(std::move(manifest)), shard_(shard) {
-  reports::make_folder(folder_ / "chunks");
+  base::make_folder(folder_ / "chunks");
   if (fs::exists(manifest_path(folder_))) {
     if (read_manifest(folder_) != manifest_.text) {
       throw InputError(
@@ -165,7 +165,7 @@ SweepFolder::SweepFolder(fs::path folder, SweepManifest manifest, Shard shard, b
                       folder_.string()));
     }
   } else {
-    reports::write_file(manifest_path(folder_), manifest_.text);
+    base::write_file(manifest_path(folder_), manifest_.text);
   }
   if (!resume) {
     const bool fresh = !finished() && static_cast<std::int64_t>(missing().size()) ==
@@ -200,7 +200,7 @@ std::vector<std::int64_t> SweepFolder::missing() const {
 }
 
 void SweepFolder::write(std::int64_t chunk, const std::string& lines) const {
-  reports::write_file(chunk_path(folder_, chunk), lines);
+  base::write_file(chunk_path(folder_, chunk), lines);
 }
 
 SweepTotals merge_sweep(const std::vector<fs::path>& folders, const fs::path& out) {
@@ -214,9 +214,9 @@ SweepTotals merge_sweep(const std::vector<fs::path>& folders, const fs::path& ou
   }
   const std::int64_t chunks = (sizes.points + sizes.chunk_points - 1) / sizes.chunk_points;
   const std::vector<fs::path> paths = find_chunks(folders, chunks);
-  reports::make_folder(out);
+  base::make_folder(out);
   fs::remove(records_path(out).string() + ".partial");  // of a merge that was killed; the chunks are all here
-  reports::GrowingFile file(records_path(out));
+  base::GrowingFile file(records_path(out));
   SweepTotals totals;
   std::string lines;
   for (std::int64_t chunk = 0; chunk < chunks; ++chunk) {

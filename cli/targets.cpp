@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -62,7 +62,7 @@ std::vector<Target> targets(const MachineOptions& options, std::int32_t threads)
   for (const std::string& gpu : options.gpus) {
     if (gpu == kThisCpu) {
       if (const auto changed = changes(options); !changed.empty()) {
-        throw workloads::InputError(
+        throw base::InputError(
             fmt::format("--gpu cpu: --{} does not apply to it; allowed: --threads", changed.front().first));
       }
       result.push_back(this_cpu(threads));

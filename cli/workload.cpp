@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/output_files.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/workload_sources.h"
-#include "reports/output_files.h"
 #include "reports/table.h"
 #include "workloads/load.h"
 
@@ -103,7 +103,7 @@ void write_workloads(const std::vector<workloads::Workload>& made, const std::st
   if (file.empty()) {
     print(text);
   } else {
-    reports::write_file(file, text);
+    base::write_file(file, text);
   }
 }
 

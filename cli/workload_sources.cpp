@@ -7,16 +7,16 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "workloads/error.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "workloads/import.h"
 #include "workloads/load.h"
 #include "workloads/models.h"
-#include "workloads/text.h"
 
 namespace splitwave::cli {
 namespace {
 
-using workloads::InputError;
+using base::InputError;
 
 std::vector<workloads::Request> parse_batch(const std::string& batch) {
   if (batch.empty()) {
@@ -26,7 +26,7 @@ std::vector<workloads::Request> parse_batch(const std::string& batch) {
     return workloads::parse_spec("h=1/1,d=64:" + batch).requests;
   } catch (const InputError&) {
     throw InputError(fmt::format("--batch is \"{}\"; allowed: [COUNT]qLEN[sLEN] joined by _, such as 8q1s4k_1q1s128k",
-                                 workloads::printable(batch)));
+                                 base::printable(batch)));
   }
 }
 
@@ -81,7 +81,7 @@ nlohmann::ordered_json json_number(double value) {
 }  // namespace
 
 std::vector<workloads::Workload> import_workloads(const ImportOptions& options) {
-  const std::string text = workloads::read_text_file(options.file);
+  const std::string text = base::read_text_file(options.file);
   return workloads::detect_format(text, options.file) == workloads::ForeignFormat::hugging_face_config
              ? import_config(text, options)
              : import_steps(text, options);

@@ -1,7 +1,7 @@
 # splitwave_embed(<target> <accessor> <namespace> files...)
 # Compiles data files into the target, so that the binary can be carried alone to another machine. The generated
 # header "<folder of the target>/<accessor>.h" declares
-#   std::span<const splitwave::workloads::EmbeddedFile> <namespace>::<accessor>();
+#   std::span<const splitwave::base::EmbeddedFile> <namespace>::<accessor>();
 # with one entry per file: its name without folder and ending, and its text.
 function(splitwave_embed target accessor namespace)
   set(source "${CMAKE_CURRENT_BINARY_DIR}/${accessor}.cpp")

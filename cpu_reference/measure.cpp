@@ -12,8 +12,8 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "base/parallel.h"
 #include "cpu_reference/cold_memory.h"
-#include "workloads/parallel.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -59,7 +59,7 @@ void keep(std::uint64_t value) {
 
 double read_seconds(std::span<const std::byte> bytes, int threads) {
   const double begin = now();
-  workloads::parallel(threads, [&](int thread, int team) {
+  base::parallel(threads, [&](int thread, int team) {
     const std::size_t first = bytes.size() * static_cast<std::size_t>(thread) / static_cast<std::size_t>(team);
     const std::size_t end = bytes.size() * static_cast<std::size_t>(thread + 1) / static_cast<std::size_t>(team);
     keep(sum_of(bytes.data() + first, end - first));

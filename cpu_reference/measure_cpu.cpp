@@ -7,9 +7,9 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/parallel.h"
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/measure.h"
-#include "workloads/parallel.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -110,7 +110,7 @@ double row_read_seconds(std::span<const std::byte> bytes, int threads) {
   constexpr std::size_t kRowDistance = 2048;
   constexpr std::size_t kAhead = 16 * kRowDistance;
   return seconds_of([&] {
-    workloads::parallel(threads, [&](int thread, int team) {
+    base::parallel(threads, [&](int thread, int team) {
       std::uint64_t sum = 0;
       for (std::size_t head = static_cast<std::size_t>(thread); head < kRowDistance / kRowBytes;
            head += static_cast<std::size_t>(team)) {
@@ -197,7 +197,7 @@ CpuConstants measure_cpu(int threads) {
   }
   constants.token_seconds_per_kv_byte =
       tile_seconds_per_kv_byte(constants, probe(Dtype::f16, 4, 128, 1, 1).geometry, 4);
-  constants.fork_seconds = median_seconds(101, [&] { workloads::parallel(threads, [](int, int) {}); });
+  constants.fork_seconds = median_seconds(101, [&] { base::parallel(threads, [](int, int) {}); });
   constants.item_seconds = measure_item();
   constants.merge_seconds_per_row_split = measure_merge();
   return constants;

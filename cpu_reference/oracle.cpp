@@ -9,8 +9,8 @@
 #include <limits>
 #include <span>
 
+#include "base/parallel.h"
 #include "cpu_reference/compensated.h"
-#include "workloads/parallel.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -283,11 +283,11 @@ Result<double> attend(const workloads::Workload& workload, const workloads::Tens
   const std::vector<Task> tasks = all_tasks(workload);
   const std::int64_t count = static_cast<std::int64_t>(tasks.size());
   const int threads =
-      static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(count, 1), workloads::default_threads()));
+      static_cast<int>(std::min<std::int64_t>(std::max<std::int64_t>(count, 1), base::default_threads()));
   std::vector<Scratch> scratch(threads, Scratch(workload));
   std::atomic<std::int64_t> next = 0;
   // Each row is computed by one thread in a fixed order, so that the number of threads does not change a bit of it.
-  workloads::parallel(threads, [&](int thread, int) {
+  base::parallel(threads, [&](int thread, int) {
     Scratch& own = scratch[thread];
     for (std::int64_t i = next++; i < count; i = next++) {
       const std::span<Row> task_rows = std::span(own.rows).first(tasks[i].row_end - tasks[i].row_begin);

@@ -8,8 +8,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/parallel.h"
 #include "cpu_reference/workspace.h"
-#include "workloads/parallel.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -263,7 +263,7 @@ void run_plan(const workloads::Workload& workload, const workloads::Tensors& ten
   result.lse.resize(rows);
 
   std::atomic<std::int32_t> next_list = 0;
-  workloads::parallel(threads, [&](int thread, int team) {
+  base::parallel(threads, [&](int thread, int team) {
     ThreadScratch& scratch = workspace.threads[thread];
     if (plan.dispatch == schedules::Dispatch::fixed) {
       for (std::int32_t list = thread; list < plan.lists(); list += team) run_list(run, scratch, list);
@@ -273,7 +273,7 @@ void run_plan(const workloads::Workload& workload, const workloads::Tensors& ten
   });
   if (plan.merges.empty()) return;
   const std::int64_t merge_rows = static_cast<std::int64_t>(workspace.merge_rows.size());
-  workloads::parallel(threads, [&](int thread, int team) {
+  base::parallel(threads, [&](int thread, int team) {
     for (std::int64_t i = merge_rows * thread / team; i < merge_rows * (thread + 1) / team; ++i) {
       merge_row(run, workspace.threads[thread], workspace.merge_rows[i]);
     }

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "gpu/contention.h"
 #include "gpu/encode.h"
 #include "gpu/kernel_choice.h"
 #include "schedules/schedules.h"
-#include "workloads/error.h"
 
 namespace splitwave::gpu {
 
@@ -207,7 +207,7 @@ Choice least(std::vector<Choice> all, const Workload& workload, const CostConsta
     if (candidate.predicted_seconds < best.predicted_seconds) best = std::move(candidate);
   }
   if (best.predicted_seconds == kDoesNotFit) {
-    throw workloads::InputError(fmt::format("workload {}: no kernel fits on the device", workload.name));
+    throw base::InputError(fmt::format("workload {}: no kernel fits on the device", workload.name));
   }
   return best;
 }

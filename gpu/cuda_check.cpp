@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
 namespace splitwave::gpu {
 
@@ -12,7 +12,7 @@ void throw_cuda_error(cudaError_t status, const char* call, const char* file, in
   const std::string message = std::string(file) + ":" + std::to_string(line) + ": " + call + ": " +
                               cudaGetErrorName(status) + ": " + cudaGetErrorString(status);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver || status == cudaErrorStubLibrary) {
-    throw workloads::MissingError("CUDA device: " + message);
+    throw base::MissingError("CUDA device: " + message);
   }
   throw DeviceError(message);
 }

@@ -9,19 +9,19 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
 #include "gpu/buffer.h"
 #include "gpu/device.h"
 #include "gpu/encode.h"
 #include "gpu/kernel_choice.h"
 #include "gpu/launch.h"
-#include "workloads/error.h"
 
 namespace splitwave::gpu {
 
+using base::InputError;
 using schedules::Dispatch;
 using schedules::MergeKind;
 using schedules::Plan;
-using workloads::InputError;
 using workloads::Workload;
 
 namespace {

@@ -7,8 +7,8 @@
 #include <map>
 #include <mutex>
 
+#include "base/error.h"
 #include "gpu/cuda_check.h"
-#include "workloads/error.h"
 
 namespace splitwave::gpu {
 
@@ -17,7 +17,7 @@ bool has_device() {
     int count = 0;
     SPLITWAVE_CUDA_CHECK(cudaGetDeviceCount(&count));
     return count > 0;
-  } catch (const workloads::MissingError&) {
+  } catch (const base::MissingError&) {
     return false;
   }
 }

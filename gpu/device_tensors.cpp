@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
 #include "gpu/buffer.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
 #include "gpu/kernels/utilities.h"
-#include "workloads/error.h"
 #include "workloads/tensor_values.h"
 #include "workloads/tensors.h"
 
@@ -160,7 +160,7 @@ DeviceTensors DeviceTensors::generate(const Workload& workload, std::int32_t cop
   const std::int64_t needed = device_bytes(workload, copies);
   const std::int64_t memory = current_device().memory_bytes;
   if (needed > memory) {
-    throw workloads::InputError(
+    throw base::InputError(
         fmt::format("workload {}: needs {} bytes of device memory; the device has {}", workload.name, needed, memory));
   }
   auto state = std::make_unique<State>(workload);

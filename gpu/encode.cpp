@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
 namespace splitwave::gpu {
 
@@ -22,7 +22,7 @@ constexpr std::int64_t kMost16 = 65535;
 
 std::int64_t checked(std::int64_t value, std::int64_t most, const char* what) {
   if (value < 0 || value > most) {
-    throw workloads::InputError(fmt::format("plan: {} is {}; the CUDA kernels allow at most {}", what, value, most));
+    throw base::InputError(fmt::format("plan: {} is {}; the CUDA kernels allow at most {}", what, value, most));
   }
   return value;
 }

@@ -6,14 +6,14 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/error.h"
 #include "gpu/cuda_check.h"
 #include "gpu/device.h"
 #include "gpu/kernel_choice.h"
-#include "workloads/error.h"
 
 namespace splitwave::gpu {
 
-using workloads::InputError;
+using base::InputError;
 
 std::string to_string(const Variant& variant) {
   return fmt::format("r{}w{}s{}t{}c{}", variant.row_tiles, variant.warps, variant.stages, variant.tokens,

@@ -7,9 +7,9 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/error.h"
+#include "base/output_files.h"
 #include "reports/figures.h"
-#include "reports/output_files.h"
-#include "workloads/error.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves declaring it to the program
 
@@ -65,17 +65,17 @@ std::string draw_all(const std::vector<Figure>& figures, const fs::path& aside, 
 
 std::string draw(const std::vector<Figure>& figures, const fs::path& folder) {
   const fs::path aside = folder.string() + ".partial";
-  make_folder(aside);
+  base::make_folder(aside);
   for (const Figure& figure : figures) {
-    write_file(aside / (figure.name + ".dat"), figure.data);
-    write_file(aside / (figure.name + ".gnuplot"), figure.script);
+    base::write_file(aside / (figure.name + ".dat"), figure.data);
+    base::write_file(aside / (figure.name + ".gnuplot"), figure.script);
   }
   std::string missing = draw_all(figures, aside, folder);
   std::error_code error;
   fs::rename(aside, folder, error);
   if (error) {
-    throw workloads::InputError(fmt::format("{}: cannot write: {}; allowed: a writable place with free space",
-                                            folder.string(), error.message()));
+    throw base::InputError(fmt::format("{}: cannot write: {}; allowed: a writable place with free space",
+                                       folder.string(), error.message()));
   }
   return missing;
 }

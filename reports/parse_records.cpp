@@ -5,14 +5,14 @@
 #include <limits>
 #include <span>
 
+#include "base/document.h"
+#include "base/fields.h"
 #include "reports/record.h"
-#include "workloads/document.h"
-#include "workloads/fields.h"
 
 namespace splitwave::reports {
 namespace {
 
-using workloads::Fields;
+using base::Fields;
 using Key = std::string_view;
 
 constexpr std::array<Key, 25> kRecordKeys = {
@@ -45,7 +45,7 @@ RecordError read_error(const Fields& fields) {
                      number(fields, "max_abs").value_or(kUnknown)};
 }
 
-Record read_record(const workloads::JsonValue& json, const std::string& where) {
+Record read_record(const base::JsonValue& json, const std::string& where) {
   const Fields fields(json, where, "", kRecordKeys);
   Record record;
   record.workload = fields.text("workload");
@@ -92,7 +92,7 @@ std::vector<Record> parse_records(std::string_view text, const std::string& wher
     ++number;
     if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
       const std::string at = fmt::format("{}: line {}", where, number);
-      records.push_back(read_record(workloads::parse_document(line, at), at));
+      records.push_back(read_record(base::parse_document(line, at), at));
     }
   }
   return records;

@@ -7,19 +7,19 @@
 #include <charconv>
 #include <limits>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
 namespace splitwave::schedules {
 
 void check_count(std::int64_t count, std::string_view what) {
   if (count <= kMaxItems) return;
-  throw workloads::InputError(fmt::format("plan: {} {}, allowed are at most {}", count, what, kMaxItems));
+  throw base::InputError(fmt::format("plan: {} {}, allowed are at most {}", count, what, kMaxItems));
 }
 
 std::int32_t packed_rows(const workloads::Geometry& geometry, std::int32_t query_len) {
   const std::int64_t rows = static_cast<std::int64_t>(query_len) * geometry.group();
   if (rows > std::numeric_limits<std::int32_t>::max()) {
-    throw workloads::InputError(
+    throw base::InputError(
         fmt::format("plan: query_len {} times {} query heads per KV head is {} rows, allowed are at most {}", query_len,
                     geometry.group(), rows, std::numeric_limits<std::int32_t>::max()));
   }
@@ -131,7 +131,7 @@ std::int32_t parse_count(std::string_view schedule, std::string_view argument, s
   const char* const end = argument.data() + argument.size();
   const auto [rest, error] = std::from_chars(argument.data(), end, value);
   if (error != std::errc() || rest != end || value < 1 || value > most) {
-    throw workloads::InputError(
+    throw base::InputError(
         fmt::format("schedule {}: argument '{}' is not allowed; allowed is {}", schedule, argument, allowed));
   }
   return static_cast<std::int32_t>(value);

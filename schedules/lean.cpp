@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "schedules/rules/lean.h"
 #include "schedules/schedule_functions.h"
 #include "schedules/tile_stream.h"
-#include "workloads/error.h"
 
 namespace splitwave::schedules {
 namespace {
@@ -56,7 +56,7 @@ Plan by_paper(const workloads::Workload& workload, const Grid& grid) {
 Plan lean(const workloads::Workload& workload, const Grid& grid, std::string_view argument) {
   if (argument.empty()) return by_paper(workload, grid);
   if (argument == "ort") return lean_ort(workload, grid);
-  throw workloads::InputError(
+  throw base::InputError(
       fmt::format("schedule lean: argument '{}' is not allowed; allowed is ort, or nothing", argument));
 }
 

@@ -7,16 +7,17 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/document.h"
+#include "base/error.h"
+#include "base/fields.h"
 #include "schedules/metrics.h"
 #include "schedules/validate.h"
-#include "workloads/error.h"
-#include "workloads/fields.h"
 
 namespace splitwave::schedules {
 namespace {
 
-using workloads::Fields;
-using workloads::JsonValue;
+using base::Fields;
+using base::JsonValue;
 
 constexpr std::int64_t kFormat = 1;
 constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
@@ -41,8 +42,8 @@ std::array<std::int32_t, kLength> int_row(const JsonValue& rows, std::size_t ind
   const JsonValue& row = rows.items[index];
   std::array<std::int32_t, kLength> values{};
   const auto refuse = [&](const JsonValue& found) {
-    workloads::refuse_value(where, fmt::format("{}[{}]", list, index), found.shown(),
-                            fmt::format("an array of {} integers of 32 bits", kLength));
+    base::refuse_value(where, fmt::format("{}[{}]", list, index), found.shown(),
+                       fmt::format("an array of {} integers of 32 bits", kLength));
   };
   if (!row.is(JsonValue::Kind::array) || row.items.size() != kLength) refuse(row);
   for (std::size_t i = 0; i < kLength; ++i) {
@@ -65,8 +66,8 @@ std::vector<std::int32_t> read_cta_begin(const Fields& fields) {
   for (std::size_t i = 0; i < values.items.size(); ++i) {
     const std::optional<std::int64_t> value = values.items[i].as_int64();
     if (!value || *value < 0 || *value > kMost) {
-      workloads::refuse_value(fields.where(), fmt::format("cta_begin[{}]", i), values.items[i].shown(),
-                              "an integer from 0 to 2147483647");
+      base::refuse_value(fields.where(), fmt::format("cta_begin[{}]", i), values.items[i].shown(),
+                         "an integer from 0 to 2147483647");
     }
     result.push_back(static_cast<std::int32_t>(*value));
   }
@@ -122,7 +123,7 @@ std::string plan_to_json(const workloads::Workload& workload, const Plan& plan, 
 }
 
 Plan plan_from_json(const workloads::Workload& workload, const std::string& text, const std::string& where) {
-  const JsonValue document = workloads::parse_document(text, where);
+  const JsonValue document = base::parse_document(text, where);
   const Fields fields(document, where, "", kKeys);
   fields.integer("format", kFormat, kFormat);
   Plan plan;
@@ -142,7 +143,7 @@ Plan plan_from_json(const workloads::Workload& workload, const std::string& text
   plan.cta_begin = read_cta_begin(fields);
   read_rows<3>(fields, "merge_list", [&](const auto& v) { plan.merges.push_back({v[0], v[1], v[2]}); });
   const std::vector<std::string> problems = violations(workload, plan);
-  if (!problems.empty()) throw workloads::InputError(fmt::format("{}: {}", where, problems.front()));
+  if (!problems.empty()) throw base::InputError(fmt::format("{}: {}", where, problems.front()));
   return plan;
 }
 

@@ -3,10 +3,10 @@
 
 #include <fmt/core.h>
 
+#include "base/error.h"
+#include "base/text.h"
 #include "schedules/cut.h"
 #include "schedules/schedule_functions.h"
-#include "workloads/error.h"
-#include "workloads/text.h"
 
 namespace splitwave::schedules {
 namespace {
@@ -38,7 +38,7 @@ constexpr Schedule kSchedules[] = {
 void check_grid(const Grid& grid) {
   const auto require = [](std::string_view key, std::int64_t value, std::int64_t least, std::int64_t most) {
     if (value >= least && value <= most) return;
-    throw workloads::InputError(fmt::format("grid: {} is {}; allowed: {} to {}", key, value, least, most));
+    throw base::InputError(fmt::format("grid: {} is {}; allowed: {} to {}", key, value, least, most));
   };
   constexpr std::int64_t most_ctas = std::int64_t{1} << 24;
   require("sms", grid.sms, 1, most_ctas);
@@ -61,8 +61,8 @@ const Schedule& find(std::string_view name) {
   }
   std::vector<std::string> names;
   for (const Schedule& schedule : kSchedules) names.emplace_back(schedule.name);
-  throw workloads::InputError(fmt::format("schedule '{}' is not known{}; known: {}", workloads::printable(base),
-                                          workloads::did_you_mean(base, names), workloads::join(names)));
+  throw base::InputError(fmt::format("schedule '{}' is not known{}; known: {}", base::printable(base),
+                                     base::did_you_mean(base, names), base::join(names)));
 }
 
 Plan make_plan(std::string_view name, const workloads::Workload& workload, const Grid& grid) {
@@ -71,9 +71,9 @@ Plan make_plan(std::string_view name, const workloads::Workload& workload, const
   const std::size_t colon = name.find(':');
   const std::string_view argument = colon == std::string_view::npos ? "" : name.substr(colon + 1);
   if (colon != std::string_view::npos && (schedule.arguments.empty() || argument.empty())) {
-    throw workloads::InputError(fmt::format("schedule {}: argument '{}' is not allowed; allowed is {}", schedule.name,
-                                            workloads::printable(argument),
-                                            schedule.arguments.empty() ? "none" : schedule.arguments));
+    throw base::InputError(fmt::format("schedule {}: argument '{}' is not allowed; allowed is {}", schedule.name,
+                                       base::printable(argument),
+                                       schedule.arguments.empty() ? "none" : schedule.arguments));
   }
   Plan plan = schedule.make(workload, grid, argument);
   plan.schedule = name;

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "schedules/grid.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"
@@ -14,7 +15,7 @@
 namespace splitwave::schedules {
 
 /// A schedule: a pure function. `argument` is what follows the colon of its name ("4" of "fixed-split:4"), or empty.
-/// Throws workloads::InputError if the argument is not allowed or the geometry is outside the rule.
+/// Throws base::InputError if the argument is not allowed or the geometry is outside the rule.
 using ScheduleFunction = Plan (*)(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 
 struct Schedule {

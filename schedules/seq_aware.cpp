@@ -2,9 +2,9 @@
 // The sequence-aware policy of arXiv 2604.00028 within FlashAttention-3's seqused_k path.
 #include <fmt/core.h>
 
+#include "base/error.h"
 #include "schedules/fa3_call.h"
 #include "schedules/schedule_functions.h"
-#include "workloads/error.h"
 
 namespace splitwave::schedules {
 namespace {
@@ -35,7 +35,7 @@ Plan seq_aware(const workloads::Workload& workload, const Grid& grid, std::strin
     return plan;
   }
   if (!argument.empty()) {
-    throw workloads::InputError(
+    throw base::InputError(
         fmt::format("schedule seq-aware: argument '{}' is not allowed; allowed is evolved, or nothing", argument));
   }
   const SplitChoice choice = seq_aware_num_splits(call.split);

@@ -6,14 +6,15 @@
 #include <array>
 #include <utility>
 
-#include "workloads/error.h"
-#include "workloads/text.h"
+#include "base/error.h"
+#include "base/fields.h"
+#include "base/text.h"
 
 namespace splitwave::simulator {
 namespace {
 
-using workloads::JsonValue;
-using workloads::refuse_value;
+using base::JsonValue;
+using base::refuse_value;
 
 constexpr std::array<std::string_view, 4> kMembers = {"value", "unit", "source", "confidence"};
 constexpr std::array<std::string_view, 5> kConfidences = {"measured", "published", "general knowledge", "derived",
@@ -35,7 +36,7 @@ const JsonValue* Constants::value_of(std::string_view key, std::string_view unit
   const JsonValue* member = object_.find(key);
   if (member == nullptr) return nullptr;
   const std::string path = path_of(key);
-  const workloads::Fields fields(*member, where_, path, kMembers);
+  const base::Fields fields(*member, where_, path, kMembers);
   if (fields.text("unit") != unit) fields.refuse("unit", fmt::format("\"{}\"", unit));
   if (fields.text("source").empty()) fields.refuse("source", "where the value comes from");
   fields.at("confidence");
@@ -56,7 +57,7 @@ std::optional<double> Constants::optional_number(std::string_view key, std::stri
 
 double Constants::number(std::string_view key, std::string_view unit, double scale, double least, double most) {
   const std::optional<double> found = optional_number(key, unit, scale, least, most);
-  if (!found) throw workloads::InputError(fmt::format("{}: {} is missing", where_, path_of(key)));
+  if (!found) throw base::InputError(fmt::format("{}: {} is missing", where_, path_of(key)));
   return *found;
 }
 
@@ -72,7 +73,7 @@ std::int32_t Constants::integer(std::string_view key, std::string_view unit, std
 std::vector<std::int32_t> Constants::integers(std::string_view key, std::string_view unit, std::int32_t least,
                                               std::int32_t most) {
   const JsonValue* value = value_of(key, unit);
-  if (value == nullptr) throw workloads::InputError(fmt::format("{}: {} is missing", where_, path_of(key)));
+  if (value == nullptr) throw base::InputError(fmt::format("{}: {} is missing", where_, path_of(key)));
   const std::string allowed = fmt::format("an array of integers from {} to {}", least, most);
   if (!value->is(JsonValue::Kind::array) || value->items.empty()) {
     refuse_value(where_, path_of(key) + ".value", value->shown(), allowed);
@@ -92,10 +93,9 @@ void Constants::finish() const {
   const std::vector<std::string> names(asked_.begin(), asked_.end());
   for (const std::string& key : object_.keys) {
     if (asked_.count(key) != 0) continue;
-    std::string hint = workloads::did_you_mean(key, names);
-    if (hint.empty()) hint = "; allowed: " + workloads::join(names);
-    throw workloads::InputError(
-        fmt::format("{}: unknown key {}{}", where_, workloads::printable(path_of(key), 120), hint));
+    std::string hint = base::did_you_mean(key, names);
+    if (hint.empty()) hint = "; allowed: " + base::join(names);
+    throw base::InputError(fmt::format("{}: unknown key {}{}", where_, base::printable(path_of(key), 120), hint));
   }
 }
 

@@ -9,8 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "workloads/document.h"
-#include "workloads/fields.h"
+#include "base/document.h"
 
 namespace splitwave::simulator {
 
@@ -18,7 +17,7 @@ namespace splitwave::simulator {
 /// keys that nobody asked for. All errors are InputErrors with file, key, value and what is allowed.
 class Constants {
  public:
-  Constants(const workloads::JsonValue& object, std::string where, std::string path);
+  Constants(const base::JsonValue& object, std::string where, std::string path);
 
   /// A number in `unit`, times `scale` (from the file's unit to SI), within [least, most] of the file's unit.
   double number(std::string_view key, std::string_view unit, double scale, double least, double most);
@@ -37,9 +36,9 @@ class Constants {
 
  private:
   /// The member `key` after its unit, source and confidence have been checked; null if it is absent.
-  const workloads::JsonValue* value_of(std::string_view key, std::string_view unit);
+  const base::JsonValue* value_of(std::string_view key, std::string_view unit);
 
-  const workloads::JsonValue& object_;
+  const base::JsonValue& object_;
   std::string where_;
   std::string path_;
   std::set<std::string, std::less<>> asked_;

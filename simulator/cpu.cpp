@@ -7,22 +7,22 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
-#include "workloads/error.h"
 
 namespace splitwave::simulator {
 namespace {
 
 void require(bool good, const char* key, double value, const char* allowed) {
-  if (!good) throw workloads::InputError(fmt::format("cpu: {} is {:g}; allowed: {}", key, value, allowed));
+  if (!good) throw base::InputError(fmt::format("cpu: {} is {:g}; allowed: {}", key, value, allowed));
 }
 
 }  // namespace
 
 Machine cpu_machine(const CpuFigures& figures) {
   if (figures.read_bytes_per_second.empty()) {
-    throw workloads::InputError("cpu: read_bytes_per_second is empty; allowed: one figure per number of threads");
+    throw base::InputError("cpu: read_bytes_per_second is empty; allowed: one figure per number of threads");
   }
   for (const double rate : figures.read_bytes_per_second) {
     require(std::isfinite(rate) && rate > 0, "read_bytes_per_second", rate, "a positive number");

@@ -9,14 +9,14 @@
 #include <span>
 #include <stdexcept>
 
+#include "base/embedded_file.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "simulator/kernel_file.h"
-#include "workloads/embedded_file.h"
-#include "workloads/error.h"
-#include "workloads/text.h"
 
 namespace splitwave::simulator {
 
-std::span<const workloads::EmbeddedFile> kernel_files();
+std::span<const base::EmbeddedFile> kernel_files();
 
 namespace {
 
@@ -24,7 +24,7 @@ namespace {
 const std::map<std::string, std::vector<KernelVariant>, std::less<>>& shipped() {
   static const std::map<std::string, std::vector<KernelVariant>, std::less<>> profiles = [] {
     std::map<std::string, std::vector<KernelVariant>, std::less<>> result;
-    for (const workloads::EmbeddedFile& file : kernel_files()) {
+    for (const base::EmbeddedFile& file : kernel_files()) {
       result.emplace(std::string(file.name), read_kernel_file(file.text, std::string(file.name)));
     }
     return result;
@@ -96,14 +96,13 @@ std::vector<Kernel> parse_kernel(const std::string& text, const std::string& whe
 Kernel load_kernel(std::string_view name, const workloads::Workload& workload, const Machine& machine) {
   const auto found = shipped().find(name);
   if (found == shipped().end()) {
-    throw workloads::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}", workloads::printable(name),
-                                            workloads::did_you_mean(name, kernel_names()),
-                                            workloads::join(kernel_names())));
+    throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}", base::printable(name),
+                                       base::did_you_mean(name, kernel_names()), base::join(kernel_names())));
   }
   const KernelVariant* variant = choose_variant(found->second, workload.geometry, machine);
   if (variant == nullptr) {
-    throw workloads::InputError(fmt::format("kernel: {} has no variant for head_dim {} with {} query heads per KV head",
-                                            name, workload.geometry.head_dim, workload.geometry.group()));
+    throw base::InputError(fmt::format("kernel: {} has no variant for head_dim {} with {} query heads per KV head",
+                                       name, workload.geometry.head_dim, workload.geometry.group()));
   }
   return variant->kernel;
 }

@@ -7,13 +7,15 @@
 #include <tuple>
 #include <utility>
 
+#include "base/document.h"
+#include "base/error.h"
+#include "base/fields.h"
 #include "simulator/constants.h"
-#include "workloads/error.h"
 
 namespace splitwave::simulator {
 namespace {
 
-using workloads::JsonValue;
+using base::JsonValue;
 
 constexpr std::array<std::string_view, 7> kKeys = {"format", "name",      "title",   "instruction",
                                                    "source", "constants", "variants"};
@@ -67,7 +69,7 @@ void read_constants(Kernel& kernel, Constants& constants) {
   constants.finish();
 }
 
-std::pair<std::int32_t, std::int32_t> read_range(const workloads::Fields& fields, std::string_view key) {
+std::pair<std::int32_t, std::int32_t> read_range(const base::Fields& fields, std::string_view key) {
   const JsonValue& range = fields.array(key);
   const std::string allowed = "[least, most], integers from 1 to 65536";
   if (range.items.size() != 2) fields.refuse(key, allowed);
@@ -83,7 +85,7 @@ std::pair<std::int32_t, std::int32_t> read_range(const workloads::Fields& fields
 
 KernelVariant read_variant(const Kernel& common, const JsonValue* common_constants, const JsonValue& value,
                            const std::string& where, const std::string& path) {
-  const workloads::Fields fields(value, where, path, kVariantKeys);
+  const base::Fields fields(value, where, path, kVariantKeys);
   KernelVariant variant;
   variant.kernel = common;
   std::tie(variant.head_dim_least, variant.head_dim_most) = read_range(fields, "head_dim");
@@ -94,7 +96,7 @@ KernelVariant read_variant(const Kernel& common, const JsonValue* common_constan
   for (const std::string_view key : kRequired) {
     const bool in_common = common_constants != nullptr && common_constants->find(key) != nullptr;
     if (!in_common && own.find(key) == nullptr) {
-      throw workloads::InputError(fmt::format("{}: {} is missing", where, constants.path_of(key)));
+      throw base::InputError(fmt::format("{}: {} is missing", where, constants.path_of(key)));
     }
   }
   return variant;
@@ -103,8 +105,8 @@ KernelVariant read_variant(const Kernel& common, const JsonValue* common_constan
 }  // namespace
 
 std::vector<KernelVariant> read_kernel_file(std::string_view text, const std::string& where) {
-  const JsonValue document = workloads::parse_document(text, where);
-  const workloads::Fields fields(document, where, "", kKeys);
+  const JsonValue document = base::parse_document(text, where);
+  const base::Fields fields(document, where, "", kKeys);
   fields.integer("format", 1, 1);
   Kernel common;
   common.name = fields.text("name");

@@ -10,20 +10,22 @@
 #include <numeric>
 #include <span>
 
+#include "base/document.h"
+#include "base/embedded_file.h"
+#include "base/error.h"
+#include "base/fields.h"
+#include "base/text.h"
 #include "simulator/constants.h"
-#include "workloads/embedded_file.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
-#include "workloads/text.h"
 
 namespace splitwave::simulator {
 
-std::span<const workloads::EmbeddedFile> machine_files();
+std::span<const base::EmbeddedFile> machine_files();
 
 namespace {
 
-using workloads::InputError;
-using workloads::JsonValue;
+using base::InputError;
+using base::JsonValue;
 
 constexpr std::array<std::string_view, 6> kKeys = {"format",  "name",     "title", "compute_capability",
                                                    "aliases", "constants"};
@@ -37,8 +39,7 @@ std::string lower(std::string text) {
 void check_consistent(const Machine& machine, const Constants& constants) {
   const auto require = [&](bool good, std::string_view key, double value, const std::string& allowed) {
     if (!good) {
-      workloads::refuse_value(constants.where(), constants.path_of(key), fmt::format("{:g} in SI units", value),
-                              allowed);
+      base::refuse_value(constants.where(), constants.path_of(key), fmt::format("{:g} in SI units", value), allowed);
     }
   };
   const std::int32_t placed = std::accumulate(machine.sms_per_gpc.begin(), machine.sms_per_gpc.end(), 0);
@@ -96,7 +97,7 @@ void read_constants(Machine& machine, Constants& constants) {
   constants.finish();
 }
 
-std::vector<std::string> aliases_of(const workloads::Fields& fields) {
+std::vector<std::string> aliases_of(const base::Fields& fields) {
   std::vector<std::string> aliases;
   if (!fields.has("aliases")) return aliases;
   for (const JsonValue& alias : fields.array("aliases").items) {
@@ -107,14 +108,14 @@ std::vector<std::string> aliases_of(const workloads::Fields& fields) {
 }
 
 /// The shipped file that `name` (in lower case) or one of its aliases means, or null.
-const workloads::EmbeddedFile* shipped_file(const std::string& name) {
-  for (const workloads::EmbeddedFile& file : machine_files()) {
+const base::EmbeddedFile* shipped_file(const std::string& name) {
+  for (const base::EmbeddedFile& file : machine_files()) {
     if (file.name == name) return &file;
   }
-  for (const workloads::EmbeddedFile& file : machine_files()) {
+  for (const base::EmbeddedFile& file : machine_files()) {
     const std::string where(file.name);
-    const JsonValue document = workloads::parse_document(file.text, where);
-    const std::vector<std::string> aliases = aliases_of(workloads::Fields(document, where, "", kKeys));
+    const JsonValue document = base::parse_document(file.text, where);
+    const std::vector<std::string> aliases = aliases_of(base::Fields(document, where, "", kKeys));
     if (std::find(aliases.begin(), aliases.end(), name) != aliases.end()) return &file;
   }
   return nullptr;
@@ -123,8 +124,8 @@ const workloads::EmbeddedFile* shipped_file(const std::string& name) {
 }  // namespace
 
 Machine parse_machine(const std::string& text, const std::string& where) {
-  const JsonValue document = workloads::parse_document(text, where);
-  const workloads::Fields fields(document, where, "", kKeys);
+  const JsonValue document = base::parse_document(text, where);
+  const base::Fields fields(document, where, "", kKeys);
   fields.integer("format", 1, 1);
   Machine machine;
   machine.name = fields.text("name");
@@ -139,17 +140,17 @@ Machine parse_machine(const std::string& text, const std::string& where) {
 }
 
 Machine load_machine(const std::string& name_or_file) {
-  if (const workloads::EmbeddedFile* file = shipped_file(lower(name_or_file)); file != nullptr) {
+  if (const base::EmbeddedFile* file = shipped_file(lower(name_or_file)); file != nullptr) {
     return parse_machine(std::string(file->text), std::string(file->name));
   }
   std::error_code ignored;
   const bool looks_like_file = name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".json");
   if (looks_like_file || std::filesystem::exists(name_or_file, ignored)) {
-    return parse_machine(workloads::read_text_file(name_or_file), name_or_file);
+    return parse_machine(base::read_text_file(name_or_file), name_or_file);
   }
-  std::string hint = workloads::did_you_mean(lower(name_or_file), machine_names());
-  throw InputError(fmt::format("gpu: unknown machine {}{}; allowed: {}, or a JSON file",
-                               workloads::printable(name_or_file), hint, workloads::join(machine_names())));
+  std::string hint = base::did_you_mean(lower(name_or_file), machine_names());
+  throw InputError(fmt::format("gpu: unknown machine {}{}; allowed: {}, or a JSON file", base::printable(name_or_file),
+                               hint, base::join(machine_names())));
 }
 
 Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
@@ -191,7 +192,7 @@ Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
 
 std::vector<std::string> machine_names() {
   std::vector<std::string> names;
-  for (const workloads::EmbeddedFile& file : machine_files()) names.emplace_back(file.name);
+  for (const base::EmbeddedFile& file : machine_files()) names.emplace_back(file.name);
   std::sort(names.begin(), names.end());
   return names;
 }

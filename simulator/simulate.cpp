@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "simulator/engine.h"
 #include "simulator/merge.h"
-#include "workloads/error.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -19,15 +19,15 @@ using schedules::Timeline;
 std::int32_t resident_per_sm(const Machine& machine, const Kernel& kernel, std::int32_t asked) {
   const std::int32_t fit = ctas_per_sm(machine, kernel);
   if (fit == 0) {
-    throw workloads::InputError(
+    throw base::InputError(
         fmt::format("kernel: {} does not fit on an SM of {}: {} threads, {} registers per thread, {} bytes of shared "
                     "memory; allowed: {} threads, {} registers, {} bytes per CTA",
                     kernel.name, machine.name, kernel.threads, kernel.registers_per_thread, kernel.shared_bytes,
                     machine.threads_per_sm, machine.registers_per_sm, machine.shared_bytes_per_cta));
   }
   if (asked < 0 || asked > fit) {
-    throw workloads::InputError(fmt::format("ctas_per_sm: {} is too many for {} on {}; allowed: 1 to {}", asked,
-                                            kernel.name, machine.name, fit));
+    throw base::InputError(fmt::format("ctas_per_sm: {} is too many for {} on {}; allowed: 1 to {}", asked, kernel.name,
+                                       machine.name, fit));
   }
   return asked == 0 ? fit : asked;
 }
@@ -70,7 +70,7 @@ Timeline simulate(const workloads::Workload& workload, const schedules::Plan& pl
   const std::int64_t slots = static_cast<std::int64_t>(machine.sms) * per_sm;
   const bool in_kernel = !plan.merges.empty() && plan.merge != schedules::MergeKind::kernel && !machine.cpu;
   if (in_kernel && plan.merge == schedules::MergeKind::host_cta && plan.ctas() > slots) {
-    throw workloads::InputError(
+    throw base::InputError(
         fmt::format("plan: {} has {} CTAs and CTAs that wait for others; allowed: at most {}, "
                     "those resident on {}",
                     plan.schedule, plan.ctas(), slots, machine.name));

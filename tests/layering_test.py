@@ -9,13 +9,14 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Folder -> folders whose headers it may include, besides its own (README, "Folders and arrows").
 ARROWS = {
-    "workloads": [],
-    "schedules": ["workloads"],
-    "simulator": ["workloads", "schedules"],
-    "cpu_reference": ["workloads", "schedules"],
-    "gpu": ["workloads", "schedules"],
-    "reports": ["workloads", "schedules"],
-    "cli": ["workloads", "schedules", "simulator", "cpu_reference", "gpu", "reports"],
+    "base": [],
+    "workloads": ["base"],
+    "schedules": ["base", "workloads"],
+    "simulator": ["base", "workloads", "schedules"],
+    "cpu_reference": ["base", "workloads", "schedules"],
+    "gpu": ["base", "workloads", "schedules"],
+    "reports": ["base", "workloads", "schedules"],
+    "cli": ["base", "workloads", "schedules", "simulator", "cpu_reference", "gpu", "reports"],
 }
 # Headers of these must not reach a public header, one that another folder includes, directly or not: it would need
 # them too.

@@ -7,7 +7,7 @@
 namespace splitwave::workloads {
 
 std::string_view embedded_file(std::string_view name) {
-  for (const EmbeddedFile& file : data_files()) {
+  for (const base::EmbeddedFile& file : data_files()) {
     if (file.name == name) return file.text;
   }
   throw std::logic_error("no embedded file " + std::string(name));

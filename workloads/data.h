@@ -5,15 +5,15 @@
 #include <span>
 #include <string_view>
 
-#include "workloads/embedded_file.h"
+#include "base/embedded_file.h"
 
 namespace splitwave::workloads {
 
 /// The models' and the length distributions' file. Made by splitwave_embed.
-std::span<const EmbeddedFile> data_files();
+std::span<const base::EmbeddedFile> data_files();
 
 /// The shipped suites. Made by splitwave_embed.
-std::span<const EmbeddedFile> suite_files();
+std::span<const base::EmbeddedFile> suite_files();
 
 /// Text of one of data_files(), which must be there.
 std::string_view embedded_file(std::string_view name);

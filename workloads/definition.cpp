@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "workloads/error.h"
-#include "workloads/fields.h"
+#include "base/error.h"
+#include "base/fields.h"
 #include "workloads/format_keys.h"
 #include "workloads/limits.h"
 #include "workloads/load.h"
@@ -22,18 +22,18 @@ std::string member_path(const std::string& path, std::string_view key) {
 }
 
 // The object called `key`, or an empty one, so that absent and {} mean the same.
-const JsonValue& member_or_empty(const Fields& fields, std::string_view key) {
-  static const JsonValue empty = [] {
-    JsonValue value;
-    value.kind = JsonValue::Kind::object;
+const base::JsonValue& member_or_empty(const base::Fields& fields, std::string_view key) {
+  static const base::JsonValue empty = [] {
+    base::JsonValue value;
+    value.kind = base::JsonValue::Kind::object;
     return value;
   }();
-  const JsonValue* member = fields.find(key);
+  const base::JsonValue* member = fields.find(key);
   return member == nullptr ? empty : *member;
 }
 
 // The heads and sizes of a geometry that is written out, not taken from a model.
-void read_shape(const Fields& fields, Geometry& g) {
+void read_shape(const base::Fields& fields, Geometry& g) {
   g.query_heads = fields.int32("query_heads", 1, kMaxHeads);
   g.kv_heads = fields.int32("kv_heads", 1, kMaxHeads);
   g.head_dim = fields.int32("head_dim", 1, kMaxHeadDim);
@@ -42,7 +42,7 @@ void read_shape(const Fields& fields, Geometry& g) {
 }
 
 // What the object says on top of what `g` already holds.
-void override_geometry(const Fields& fields, Geometry& g) {
+void override_geometry(const base::Fields& fields, Geometry& g) {
   const bool new_heads = fields.has("query_heads") || fields.has("kv_heads");
   g.query_heads = fields.optional_int32("query_heads", 1, kMaxHeads).value_or(g.query_heads);
   g.kv_heads = fields.optional_int32("kv_heads", 1, kMaxHeads).value_or(g.kv_heads);
@@ -59,9 +59,9 @@ void override_geometry(const Fields& fields, Geometry& g) {
   if (const auto scale = fields.optional_number("softmax_scale", -kLargest, kLargest)) g.softmax_scale = scale;
 }
 
-Geometry read_geometry(const Fields& workload, const std::string& path) {
-  const Fields fields(member_or_empty(workload, "geometry"), workload.where(), member_path(path, "geometry"),
-                      kGeometryKeys);
+Geometry read_geometry(const base::Fields& workload, const std::string& path) {
+  const base::Fields fields(member_or_empty(workload, "geometry"), workload.where(), member_path(path, "geometry"),
+                            kGeometryKeys);
   Geometry g;
   if (workload.has("model")) {
     const std::string model = workload.text("model");
@@ -69,11 +69,12 @@ Geometry read_geometry(const Fields& workload, const std::string& path) {
     const std::string where = fmt::format("{}: {}", workload.where(), workload.path_of("model"));
     try {
       g = divide_heads(find_model(model).geometry, tensor_parallel, model);
-    } catch (const InputError& error) {
-      throw InputError(fmt::format("{}: {}", where, error.what()));
+    } catch (const base::InputError& error) {
+      throw base::InputError(fmt::format("{}: {}", where, error.what()));
     }
   } else {
-    if (!workload.has("geometry")) throw InputError(fmt::format("{}: geometry or model is missing", workload.where()));
+    if (!workload.has("geometry"))
+      throw base::InputError(fmt::format("{}: geometry or model is missing", workload.where()));
     if (workload.has("tensor_parallel")) workload.refuse("tensor_parallel", "nothing, unless model is given");
     read_shape(fields, g);
   }
@@ -81,27 +82,27 @@ Geometry read_geometry(const Fields& workload, const std::string& path) {
   return g;
 }
 
-std::vector<Request> read_requests(const Fields& workload, const std::string& path) {
+std::vector<Request> read_requests(const base::Fields& workload, const std::string& path) {
   std::vector<Request> requests;
-  const JsonValue& list = workload.array("requests");
+  const base::JsonValue& list = workload.array("requests");
   for (std::size_t i = 0; i < list.items.size(); ++i) {
-    const Fields fields(list.items[i], workload.where(), fmt::format("{}[{}]", member_path(path, "requests"), i),
-                        kRequestKeys);
+    const base::Fields fields(list.items[i], workload.where(), fmt::format("{}[{}]", member_path(path, "requests"), i),
+                              kRequestKeys);
     Request request;
     request.query_len = fields.optional_int32("query_len", 1, kMaxQueryLen).value_or(1);
     request.context_len = fields.int32("context_len", 0, kMaxContextLen);
     const std::int64_t count = fields.optional_integer("count", 1, kMaxRequests).value_or(1);
     if (static_cast<std::int64_t>(requests.size()) + count > kMaxRequests) {
-      throw InputError(fmt::format("{}: {} holds more than {} requests", workload.where(),
-                                   member_path(path, "requests"), kMaxRequests));
+      throw base::InputError(fmt::format("{}: {} holds more than {} requests", workload.where(),
+                                         member_path(path, "requests"), kMaxRequests));
     }
     requests.insert(requests.end(), static_cast<std::size_t>(count), request);
   }
   return requests;
 }
 
-KvStorage read_storage(const Fields& workload, const std::string& path) {
-  const Fields fields(member_or_empty(workload, "kv"), workload.where(), member_path(path, "kv"), kStorageKeys);
+KvStorage read_storage(const base::Fields& workload, const std::string& path) {
+  const base::Fields fields(member_or_empty(workload, "kv"), workload.where(), member_path(path, "kv"), kStorageKeys);
   KvStorage kv;
   if (const auto layout = fields.optional_choice("layout", kLayoutNames)) kv.layout = static_cast<KvLayout>(*layout);
   if (kv.layout == KvLayout::paged) {
@@ -115,8 +116,8 @@ KvStorage read_storage(const Fields& workload, const std::string& path) {
 
 }  // namespace
 
-Workload read_workload(const JsonValue& value, const std::string& where, const std::string& path) {
-  const Fields fields(value, where, path, kWorkloadKeys);
+Workload read_workload(const base::JsonValue& value, const std::string& where, const std::string& path) {
+  const base::Fields fields(value, where, path, kWorkloadKeys);
   fields.optional_integer("format", kFormatVersion, kFormatVersion);
   Workload workload;
   workload.name = fields.text("name");
@@ -128,7 +129,7 @@ Workload read_workload(const JsonValue& value, const std::string& where, const s
   workload.geometry = read_geometry(fields, path);
   workload.kv = read_storage(fields, path);
   if (fields.has("requests") == fields.has("generate")) {
-    throw InputError(fmt::format("{}: {} needs either requests or generate", where, path.empty() ? "it" : path));
+    throw base::InputError(fmt::format("{}: {} needs either requests or generate", where, path.empty() ? "it" : path));
   }
   workload.requests = fields.has("requests")
                           ? read_requests(fields, path)

@@ -5,33 +5,33 @@
 #include <string>
 #include <vector>
 
-#include "workloads/document.h"
+#include "base/document.h"
 #include "workloads/workload.h"
 
 namespace splitwave::workloads {
 
 /// The one workload that an object without "sweep" describes, validated. `path` is its place in the document
 /// ("workloads[2]", or empty). Throws InputError that begins with `where`.
-Workload read_workload(const JsonValue& value, const std::string& where, const std::string& path);
+Workload read_workload(const base::JsonValue& value, const std::string& where, const std::string& path);
 
 /// One object per point of the cartesian product of its "sweep", without the sweep and with the point's values in the
 /// name. An object without "sweep" is its own only point.
 class Sweep {
  public:
-  Sweep(const JsonValue& value, const std::string& where, const std::string& path);
+  Sweep(const base::JsonValue& value, const std::string& where, const std::string& path);
 
   std::int64_t points() const { return points_; }
-  JsonValue point(std::int64_t index) const;
+  base::JsonValue point(std::int64_t index) const;
 
  private:
   struct Axis {
     std::string path;   ///< of the swept field
     std::string label;  ///< its last key, or the whole path where that would be ambiguous
-    std::vector<JsonValue> values;
+    std::vector<base::JsonValue> values;
   };
   void label_axes();
 
-  JsonValue base_;
+  base::JsonValue base_;
   std::string where_;
   std::string path_;
   std::vector<Axis> axes_;
@@ -39,7 +39,7 @@ class Sweep {
 };
 
 /// Requests of a "generate" object. `seed` is the workload's, used unless the object has its own.
-std::vector<Request> read_generator(const JsonValue& value, const std::string& where, const std::string& path,
+std::vector<Request> read_generator(const base::JsonValue& value, const std::string& where, const std::string& path,
                                     std::uint64_t seed);
 
 }  // namespace splitwave::workloads

@@ -7,12 +7,13 @@
 #include <array>
 #include <cmath>
 
+#include "base/document.h"
+#include "base/error.h"
+#include "base/fields.h"
+#include "base/text.h"
 #include "workloads/data.h"
-#include "workloads/error.h"
-#include "workloads/fields.h"
 #include "workloads/limits.h"
 #include "workloads/random.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 
@@ -35,9 +36,9 @@ std::int32_t quantile(const std::vector<double>& probabilities, const std::vecto
   return static_cast<std::int32_t>(std::lround(values[i - 1] + share * (values[i] - values[i - 1])));
 }
 
-std::vector<std::int32_t> read_quantiles(const Fields& fields, std::string_view key, std::size_t count) {
+std::vector<std::int32_t> read_quantiles(const base::Fields& fields, std::string_view key, std::size_t count) {
   std::vector<std::int32_t> values;
-  for (const JsonValue& value : fields.array(key).items) {
+  for (const base::JsonValue& value : fields.array(key).items) {
     const std::optional<std::int64_t> tokens = value.as_int64();
     if (!tokens || *tokens < 0 || *tokens > kMaxContextLen) fields.refuse(key, "token counts");
     values.push_back(static_cast<std::int32_t>(*tokens));
@@ -52,15 +53,15 @@ std::vector<LengthDistribution> read_distributions() {
   const std::string where = "lengths.json";
   constexpr std::array<std::string_view, 4> kFileKeys = {"format", "note", "probabilities", "distributions"};
   constexpr std::array<std::string_view, 5> kKeys = {"name", "requests", "source", "prompt_tokens", "output_tokens"};
-  const JsonValue document = parse_document(embedded_file("lengths"), where);
-  const Fields file(document, where, "", kFileKeys);
+  const base::JsonValue document = base::parse_document(embedded_file("lengths"), where);
+  const base::Fields file(document, where, "", kFileKeys);
   file.integer("format", 1, 1);
   std::vector<double> probabilities;
-  for (const JsonValue& value : file.array("probabilities").items)
+  for (const base::JsonValue& value : file.array("probabilities").items)
     probabilities.push_back(value.as_double().value_or(-1));
   std::vector<LengthDistribution> result;
-  for (const JsonValue& item : file.array("distributions").items) {
-    const Fields fields(item, where, fmt::format("distributions[{}]", result.size()), kKeys);
+  for (const base::JsonValue& item : file.array("distributions").items) {
+    const base::Fields fields(item, where, fmt::format("distributions[{}]", result.size()), kKeys);
     result.push_back({fields.text("name"), fields.text("source"), probabilities,
                       read_quantiles(fields, "prompt_tokens", probabilities.size()),
                       read_quantiles(fields, "output_tokens", probabilities.size())});
@@ -74,7 +75,7 @@ const LengthDistribution& find_distribution(std::string_view name) {
     if (distribution.name == name) return distribution;
     names.push_back(distribution.name);
   }
-  throw InputError(fmt::format("lengths is \"{}\"; allowed: {}", printable(name), join(names)));
+  throw base::InputError(fmt::format("lengths is \"{}\"; allowed: {}", base::printable(name), base::join(names)));
 }
 
 }  // namespace
@@ -89,7 +90,8 @@ std::vector<Request> generate_ragged(std::int32_t batch, std::int32_t query_len,
   const double room = max_context_len - 1.0;
   const double least = (room / batch + 1) / max_context_len;
   if (!(ratio >= least * (1 - 1e-9)) || !(ratio <= 1)) {
-    throw InputError(fmt::format("ratio is {}; allowed: from {:.6g} (all but one of length 1) to 1", ratio, least));
+    throw base::InputError(
+        fmt::format("ratio is {}; allowed: from {:.6g} (all but one of length 1) to 1", ratio, least));
   }
   RandomStream random(seed, ragged_lengths);
   std::vector<double> shares(static_cast<std::size_t>(batch) - 1);
@@ -135,7 +137,7 @@ std::vector<Request> generate_zipf(std::int32_t batch, std::int32_t query_len, s
     const std::int64_t length = std::llround(exact) - given;
     given += length;
     if (length >= kMaxContextLen) {
-      throw InputError(
+      throw base::InputError(
           fmt::format("the longest context would have {} tokens; allowed: at most {}", length + 1, kMaxContextLen));
     }
     contexts.push_back(static_cast<std::int32_t>(length + 1));

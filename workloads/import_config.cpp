@@ -6,18 +6,18 @@
 #include <array>
 #include <cmath>
 
-#include "workloads/error.h"
-#include "workloads/fields.h"
+#include "base/document.h"
+#include "base/fields.h"
+#include "base/text.h"
 #include "workloads/import.h"
 #include "workloads/limits.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 
 namespace {
 
 // Before num_key_value_heads there were Falcon's keys.
-std::int32_t read_kv_heads(const Fields& config, std::int32_t query_heads) {
+std::int32_t read_kv_heads(const base::Fields& config, std::int32_t query_heads) {
   if (const auto heads = config.optional_int32("num_key_value_heads", 1, kMaxHeads)) return *heads;
   const bool new_falcon = config.optional_boolean("new_decoder_architecture").value_or(false);
   if (new_falcon) return config.int32("num_kv_heads", 1, kMaxHeads);
@@ -25,7 +25,7 @@ std::int32_t read_kv_heads(const Fields& config, std::int32_t query_heads) {
   return query_heads;
 }
 
-std::int32_t read_head_dim(const Fields& config, std::int32_t query_heads) {
+std::int32_t read_head_dim(const base::Fields& config, std::int32_t query_heads) {
   if (const auto dim = config.optional_int32("head_dim", 1, kMaxHeadDim)) return *dim;
   const std::int64_t hidden = config.integer("hidden_size", query_heads, kMaxHeads * kMaxHeadDim);
   if (hidden % query_heads != 0 || hidden / query_heads > kMaxHeadDim) {
@@ -36,7 +36,7 @@ std::int32_t read_head_dim(const Fields& config, std::int32_t query_heads) {
 
 // Absorbed MLA: K is the latent part and the rope part, V the latent part; the scale stays that of the heads before
 // absorption.
-void read_mla(const Fields& config, Geometry& g) {
+void read_mla(const base::Fields& config, Geometry& g) {
   g.kind = AttentionKind::mla;
   g.kv_heads = 1;
   g.value_dim = config.int32("kv_lora_rank", 1, kMaxHeadDim);
@@ -47,8 +47,8 @@ void read_mla(const Fields& config, Geometry& g) {
 }
 
 // The key is torch_dtype, since transformers 4.56 dtype. Quantised types that hold no attention dtype are left at f16.
-void read_dtype(const Fields& config, Geometry& g) {
-  const JsonValue* dtype = config.find("dtype");
+void read_dtype(const base::Fields& config, Geometry& g) {
+  const base::JsonValue* dtype = config.find("dtype");
   if (dtype == nullptr) dtype = config.find("torch_dtype");
   if (dtype == nullptr) return;
   if (dtype->text == "bfloat16") g.dtype = Dtype::bf16;
@@ -58,11 +58,11 @@ void read_dtype(const Fields& config, Geometry& g) {
 enum class WindowedLayers { none, some, all };
 
 // layer_types says it layer by layer; older files of some model types mix without saying so.
-WindowedLayers windowed_layers(const Fields& config) {
+WindowedLayers windowed_layers(const base::Fields& config) {
   if (config.has("layer_types")) {
-    const std::vector<JsonValue>& layers = config.array("layer_types").items;
+    const std::vector<base::JsonValue>& layers = config.array("layer_types").items;
     const auto windowed = std::count_if(layers.begin(), layers.end(),
-                                        [](const JsonValue& layer) { return layer.text == "sliding_attention"; });
+                                        [](const base::JsonValue& layer) { return layer.text == "sliding_attention"; });
     if (windowed == 0) return WindowedLayers::none;
     return windowed == static_cast<std::ptrdiff_t>(layers.size()) ? WindowedLayers::all : WindowedLayers::some;
   }
@@ -73,7 +73,7 @@ WindowedLayers windowed_layers(const Fields& config) {
   return mixed ? WindowedLayers::some : WindowedLayers::all;
 }
 
-void read_window(const Fields& config, Model& model) {
+void read_window(const base::Fields& config, Model& model) {
   const auto window = config.optional_int32("sliding_window", 1, kMaxContextLen);
   if (!window) return;
   const WindowedLayers layers = windowed_layers(config);
@@ -81,7 +81,7 @@ void read_window(const Fields& config, Model& model) {
   if (layers == WindowedLayers::some) model.local_window = window;
 }
 
-Model read_model(const Fields& config) {
+Model read_model(const base::Fields& config) {
   Model model;
   model.layers = config.int32("num_hidden_layers", 1, 10'000);
   model.max_context = config.optional_int32("max_position_embeddings", 1, kMaxContextLen);
@@ -107,11 +107,11 @@ Model read_model(const Fields& config) {
 }  // namespace
 
 Model import_hugging_face_config(std::string_view text, const std::string& where) {
-  const std::string file = printable(where, 200);
-  const JsonValue document = parse_document(text, file);
-  const Fields outer(document, file, "");
+  const std::string file = base::printable(where, 200);
+  const base::JsonValue document = base::parse_document(text, file);
+  const base::Fields outer(document, file, "");
   const bool nested = !outer.has("num_attention_heads") && outer.has("text_config");
-  const Fields config(nested ? outer.at("text_config") : document, file, nested ? "text_config" : "");
+  const base::Fields config(nested ? outer.at("text_config") : document, file, nested ? "text_config" : "");
   Model model = read_model(config);
   if (nested && !config.has("dtype") && !config.has("torch_dtype")) read_dtype(outer, model.geometry);
   model.name = outer.optional_text("_name_or_path").value_or("");

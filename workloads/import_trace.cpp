@@ -7,12 +7,13 @@
 #include <chrono>
 #include <optional>
 
-#include "workloads/error.h"
-#include "workloads/fields.h"
+#include "base/document.h"
+#include "base/error.h"
+#include "base/fields.h"
+#include "base/lines.h"
+#include "base/text.h"
 #include "workloads/import.h"
 #include "workloads/limits.h"
-#include "workloads/lines.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 
@@ -63,12 +64,12 @@ TraceRequest read_azure_row(std::string_view line, const std::string& where) {
   const std::size_t first = line.find(',');
   const std::size_t second = first == std::string_view::npos ? first : line.find(',', first + 1);
   if (second == std::string_view::npos) {
-    throw InputError(fmt::format("{}: \"{}\" is no row of {}", where, printable(line), kAzureHeader));
+    throw base::InputError(fmt::format("{}: \"{}\" is no row of {}", where, base::printable(line), kAzureHeader));
   }
   const std::string_view columns[] = {line.substr(0, first), line.substr(first + 1, second - first - 1),
                                       line.substr(second + 1)};
   const auto refuse = [&](const char* key, std::string_view value, const std::string& allowed) {
-    refuse_value(where, key, fmt::format("\"{}\"", printable(value)), allowed);
+    base::refuse_value(where, key, fmt::format("\"{}\"", base::printable(value)), allowed);
   };
   const auto seconds = read_timestamp(columns[0]);
   if (!seconds) refuse("TIMESTAMP", columns[0], "YYYY-MM-DD HH:MM:SS with an optional fraction, in UTC");
@@ -81,7 +82,7 @@ TraceRequest read_azure_row(std::string_view line, const std::string& where) {
 
 // Arrivals count from the first one, in order.
 std::vector<TraceRequest> in_order(std::vector<TraceRequest> trace, const std::string& where) {
-  if (trace.empty()) throw InputError(where + ": holds no requests");
+  if (trace.empty()) throw base::InputError(where + ": holds no requests");
   std::stable_sort(trace.begin(), trace.end(),
                    [](const TraceRequest& a, const TraceRequest& b) { return a.arrival_seconds < b.arrival_seconds; });
   const double first = trace.front().arrival_seconds;
@@ -92,11 +93,12 @@ std::vector<TraceRequest> in_order(std::vector<TraceRequest> trace, const std::s
 }  // namespace
 
 std::vector<TraceRequest> import_azure_trace(std::string_view text, const std::string& where) {
-  const std::string file = printable(where, 200);
-  Lines lines(text);
+  const std::string file = base::printable(where, 200);
+  base::Lines lines(text);
   const std::string_view header = without_line_end(lines.next());
   if (header != kAzureHeader) {
-    refuse_value(file, "the first line", fmt::format("\"{}\"", printable(header)), std::string(kAzureHeader));
+    base::refuse_value(file, "the first line", fmt::format("\"{}\"", base::printable(header)),
+                       std::string(kAzureHeader));
   }
   std::vector<TraceRequest> trace;
   for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
@@ -106,14 +108,14 @@ std::vector<TraceRequest> import_azure_trace(std::string_view text, const std::s
 }
 
 std::vector<TraceRequest> import_mooncake_trace(std::string_view text, const std::string& where) {
-  const std::string file = printable(where, 200);
+  const std::string file = base::printable(where, 200);
   constexpr double kMaxMilliseconds = 1e15;
-  Lines lines(text);
+  base::Lines lines(text);
   std::vector<TraceRequest> trace;
   for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
     const std::string place = fmt::format("{}:{}", file, lines.number());
-    const JsonValue value = parse_document(line, place);
-    const Fields fields(value, place, "");
+    const base::JsonValue value = base::parse_document(line, place);
+    const base::Fields fields(value, place, "");
     const double milliseconds = fields.number("timestamp", 0, kMaxMilliseconds);
     trace.push_back({milliseconds * 1e-3, fields.int32("input_length", 0, kMaxPromptTokens),
                      fields.int32("output_length", 0, kMaxOutputTokens)});
@@ -122,14 +124,14 @@ std::vector<TraceRequest> import_mooncake_trace(std::string_view text, const std
 }
 
 ForeignFormat detect_format(std::string_view text, const std::string& where) {
-  const std::string_view first = Lines(text).next();
+  const std::string_view first = base::Lines(text).next();
   if (first.rfind("TIMESTAMP", 0) == 0) return ForeignFormat::azure_trace;
   if (first.find("\"input_length\"") != std::string_view::npos) return ForeignFormat::mooncake_trace;
   if (first.find('{') != std::string_view::npos) return ForeignFormat::hugging_face_config;
-  throw InputError(
+  throw base::InputError(
       fmt::format("{}: begins with \"{}\"; allowed: Hugging Face's config.json, Azure's CSV ({}), Mooncake's "
                   "JSON Lines (input_length)",
-                  printable(where, 200), printable(first, 30), kAzureHeader));
+                  base::printable(where, 200), base::printable(first, 30), kAzureHeader));
 }
 
 std::vector<TraceRequest> import_trace(std::string_view text, const std::string& where) {
@@ -141,7 +143,7 @@ std::vector<TraceRequest> import_trace(std::string_view text, const std::string&
     case ForeignFormat::hugging_face_config:
       break;
   }
-  throw InputError(fmt::format("{}: is a Hugging Face config, not a trace", printable(where, 200)));
+  throw base::InputError(fmt::format("{}: is a Hugging Face config, not a trace", base::printable(where, 200)));
 }
 
 }  // namespace splitwave::workloads

@@ -6,15 +6,16 @@
 
 #include <algorithm>
 
+#include "base/embedded_file.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "workloads/data.h"
-#include "workloads/error.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 
 std::vector<std::string> suite_names() {
   std::vector<std::string> names;
-  for (const EmbeddedFile& suite : suite_files()) names.emplace_back(suite.name);
+  for (const base::EmbeddedFile& suite : suite_files()) names.emplace_back(suite.name);
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -23,9 +24,9 @@ std::vector<Workload> load(const std::string& argument) {
   struct stat status {};
   const bool has_nul = argument.find('\0') != std::string::npos;
   if (!argument.empty() && !has_nul && stat(argument.c_str(), &status) == 0) {
-    return parse_json(read_text_file(argument), argument);
+    return parse_json(base::read_text_file(argument), argument);
   }
-  for (const EmbeddedFile& suite : suite_files()) {
+  for (const base::EmbeddedFile& suite : suite_files()) {
     if (suite.name == argument) return parse_json(suite.text, "suite " + argument);
   }
   const bool is_path = argument.find(".json") != std::string::npos;  // h=32/8 holds a slash too
@@ -36,9 +37,9 @@ std::vector<Workload> load(const std::string& argument) {
   const std::vector<std::string> models = model_names();
   const bool is_model = std::find(models.begin(), models.end(), argument) != models.end();
   std::string hint = is_model ? fmt::format("; a model needs a batch: {}:8q1s32k", argument) : "";
-  if (hint.empty()) hint = did_you_mean(argument, names);
-  throw InputError(fmt::format("workload {}: no such file, no shipped suite ({}) and no MODEL:BATCH{}",
-                               printable(argument, 200), join(suite_names()), hint));
+  if (hint.empty()) hint = base::did_you_mean(argument, names);
+  throw base::InputError(fmt::format("workload {}: no such file, no shipped suite ({}) and no MODEL:BATCH{}",
+                                     base::printable(argument, 200), base::join(suite_names()), hint));
 }
 
 }  // namespace splitwave::workloads

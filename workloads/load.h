@@ -34,11 +34,4 @@ std::vector<std::string> model_names();
 /// replicated. Throws InputError with the nearest names if there is no such model, or if the heads do not divide.
 Geometry model_geometry(std::string_view model, std::int32_t tensor_parallel = 1);
 
-/// The (at most three) names closest to `name` by edit distance, for "did you mean"; none if nothing is close.
-std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names);
-
-/// Reads a whole file. Throws InputError naming the file and the reason (missing, a directory, unreadable, not
-/// UTF-8, larger than the limit).
-std::string read_text_file(const std::string& path);
-
 }  // namespace splitwave::workloads

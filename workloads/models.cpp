@@ -6,12 +6,13 @@
 #include <algorithm>
 #include <array>
 
+#include "base/document.h"
+#include "base/error.h"
+#include "base/fields.h"
+#include "base/text.h"
 #include "workloads/data.h"
-#include "workloads/error.h"
-#include "workloads/fields.h"
 #include "workloads/limits.h"
 #include "workloads/load.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 
@@ -21,8 +22,8 @@ constexpr std::array<std::string_view, 13> kModelKeys = {
     "name",   "layers",       "query_heads", "kv_heads",      "head_dim", "kind",  "value_dim",
     "window", "local_window", "max_context", "softmax_scale", "note",     "source"};
 
-Model read_model(const JsonValue& value, const std::string& where, const std::string& path) {
-  const Fields fields(value, where, path, kModelKeys);
+Model read_model(const base::JsonValue& value, const std::string& where, const std::string& path) {
+  const base::Fields fields(value, where, path, kModelKeys);
   Model model;
   model.name = fields.text("name");
   model.layers = fields.int32("layers", 1, 1000);
@@ -51,11 +52,11 @@ Model local_twin(Model model) {
 std::vector<Model> read_models() {
   const std::string where = "models.json";
   constexpr std::array<std::string_view, 2> kFileKeys = {"format", "models"};
-  const JsonValue document = parse_document(embedded_file("models"), where);
-  const Fields file(document, where, "", kFileKeys);
+  const base::JsonValue document = base::parse_document(embedded_file("models"), where);
+  const base::Fields file(document, where, "", kFileKeys);
   file.integer("format", 1, 1);
   std::vector<Model> result;
-  for (const JsonValue& item : file.array("models").items) {
+  for (const base::JsonValue& item : file.array("models").items) {
     result.push_back(read_model(item, where, fmt::format("models[{}]", result.size())));
     if (result.back().local_window) result.push_back(local_twin(result.back()));
   }
@@ -80,9 +81,9 @@ const Model& find_model(std::string_view name) {
   for (const Model& model : models()) {
     if (model.name == name) return model;
   }
-  std::string hint = did_you_mean(name, model_names());
+  std::string hint = base::did_you_mean(name, model_names());
   if (hint.empty()) hint = "; docs/workloads.md lists the catalogue";
-  throw InputError(fmt::format("no model is called {}{}", printable(name), hint));
+  throw base::InputError(fmt::format("no model is called {}{}", base::printable(name), hint));
 }
 
 AttentionKind kind_of_heads(std::int32_t query_heads, std::int32_t kv_heads) {
@@ -96,9 +97,9 @@ Geometry divide_heads(const Geometry& geometry, std::int32_t tensor_parallel, co
   // Fewer KV heads than GPUs: each head is held by tensor_parallel / kv_heads of them.
   const bool replicates = divides && tensor_parallel % geometry.kv_heads == 0;
   if (!divides || (geometry.kv_heads % tensor_parallel != 0 && !replicates)) {
-    refuse_value(where, "tensor_parallel", std::to_string(tensor_parallel),
-                 fmt::format("divisors of {} query heads that divide {} KV heads or are multiples of them",
-                             geometry.query_heads, geometry.kv_heads));
+    base::refuse_value(where, "tensor_parallel", std::to_string(tensor_parallel),
+                       fmt::format("divisors of {} query heads that divide {} KV heads or are multiples of them",
+                                   geometry.query_heads, geometry.kv_heads));
   }
   result.query_heads = geometry.query_heads / tensor_parallel;
   result.kv_heads = std::max(geometry.kv_heads / tensor_parallel, 1);

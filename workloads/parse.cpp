@@ -5,15 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
+#include "base/document.h"
+#include "base/error.h"
+#include "base/fields.h"
+#include "base/lines.h"
+#include "base/text.h"
 #include "workloads/definition.h"
-#include "workloads/document.h"
-#include "workloads/error.h"
-#include "workloads/fields.h"
 #include "workloads/format_keys.h"
 #include "workloads/limits.h"
-#include "workloads/lines.h"
 #include "workloads/load.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 
@@ -25,33 +25,33 @@ class Collector {
   void add(Workload workload, const std::string& where) {
     requests_ += static_cast<std::int64_t>(workload.requests.size());
     if (requests_ > kMaxTotalRequests) {
-      throw InputError(fmt::format("{}: more than {} requests in one file", where, kMaxTotalRequests));
+      throw base::InputError(fmt::format("{}: more than {} requests in one file", where, kMaxTotalRequests));
     }
     if (static_cast<std::int64_t>(workloads_.size()) >= kMaxWorkloads) {
-      throw InputError(fmt::format("{}: more than {} workloads in one file", where, kMaxWorkloads));
+      throw base::InputError(fmt::format("{}: more than {} workloads in one file", where, kMaxWorkloads));
     }
     if (!names_.insert(workload.name).second) {
-      throw InputError(fmt::format("{}: two workloads are called \"{}\"", where, printable(workload.name)));
+      throw base::InputError(fmt::format("{}: two workloads are called \"{}\"", where, base::printable(workload.name)));
     }
     workloads_.push_back(std::move(workload));
   }
 
-  void add_definition(const JsonValue& value, const std::string& where, const std::string& path) {
+  void add_definition(const base::JsonValue& value, const std::string& where, const std::string& path) {
     const Sweep sweep(value, where, path);
     for (std::int64_t i = 0; i < sweep.points(); ++i) add(read_workload(sweep.point(i), where, path), where);
   }
 
-  void add_document(const JsonValue& document, const std::string& where) {
-    const JsonValue* suite = document.find("workloads");
+  void add_document(const base::JsonValue& document, const std::string& where) {
+    const base::JsonValue* suite = document.find("workloads");
     const bool is_suite = suite != nullptr || document.find("suite") != nullptr;
     const std::span<const std::string_view> keys =
         is_suite ? std::span<const std::string_view>(kSuiteKeys) : std::span<const std::string_view>(kWorkloadKeys);
-    const Fields fields(document, where, "", keys);
+    const base::Fields fields(document, where, "", keys);
     fields.integer("format", kFormatVersion, kFormatVersion);
     if (!is_suite) return add_definition(document, where, "");
     fields.text("suite");
     fields.optional_text("note");
-    const JsonValue& list = fields.array("workloads");
+    const base::JsonValue& list = fields.array("workloads");
     for (std::size_t i = 0; i < list.items.size(); ++i) {
       add_definition(list.items[i], where, fmt::format("workloads[{}]", i));
     }
@@ -67,7 +67,7 @@ class Collector {
 
 // JSON Lines: the first line is a whole document, and another one follows.
 bool is_json_lines(std::string_view text) {
-  Lines lines(text);
+  base::Lines lines(text);
   const std::string_view first = lines.next();
   return !lines.next().empty() && nlohmann::json::accept(first);
 }
@@ -75,19 +75,20 @@ bool is_json_lines(std::string_view text) {
 }  // namespace
 
 std::vector<Workload> parse_json(std::string_view text, const std::string& where) {
-  const std::string file = printable(where, 200);
-  if (static_cast<std::int64_t>(text.size()) > kMaxFileBytes) {
-    throw InputError(fmt::format("{}: has {} bytes; at most {} are read", file, text.size(), kMaxFileBytes));
+  const std::string file = base::printable(where, 200);
+  if (static_cast<std::int64_t>(text.size()) > base::kMaxFileBytes) {
+    throw base::InputError(
+        fmt::format("{}: has {} bytes; at most {} are read", file, text.size(), base::kMaxFileBytes));
   }
   Collector collector;
   if (!is_json_lines(text)) {
-    collector.add_document(parse_document(text, file), file);
+    collector.add_document(base::parse_document(text, file), file);
     return collector.take();
   }
-  Lines lines(text);
+  base::Lines lines(text);
   for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
     const std::string place = fmt::format("{}:{}", file, lines.number());
-    collector.add_document(parse_document(line, place), place);
+    collector.add_document(base::parse_document(line, place), place);
   }
   return collector.take();
 }

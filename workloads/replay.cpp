@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "workloads/error.h"
+#include "base/error.h"
 #include "workloads/random.h"
 
 namespace splitwave::workloads {
@@ -24,10 +24,10 @@ struct Running {
 
 void check(const ReplayOptions& options) {
   if (options.max_running < 1 || options.max_running > 1024) {
-    throw InputError(fmt::format("max_running is {}; allowed: an integer from 1 to 1024", options.max_running));
+    throw base::InputError(fmt::format("max_running is {}; allowed: an integer from 1 to 1024", options.max_running));
   }
   if (!(options.step_seconds >= 1e-6 && options.step_seconds <= 1e6)) {
-    throw InputError(fmt::format("step_seconds is {}; allowed: a number from 1e-6 to 1e6", options.step_seconds));
+    throw base::InputError(fmt::format("step_seconds is {}; allowed: a number from 1e-6 to 1e6", options.step_seconds));
   }
 }
 

@@ -8,13 +8,13 @@
 #include <cmath>
 #include <optional>
 
-#include "workloads/error.h"
-#include "workloads/fields.h"
+#include "base/error.h"
+#include "base/fields.h"
+#include "base/text.h"
 #include "workloads/format_keys.h"
 #include "workloads/limits.h"
 #include "workloads/load.h"
 #include "workloads/models.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 
@@ -62,7 +62,7 @@ class Option {
     const std::size_t equals = text.find('=');
     key_ = text.substr(0, equals);
     if (equals == std::string_view::npos) {
-      throw InputError(fmt::format("{}: \"{}\" is not of the form key=value", where, printable(text)));
+      throw base::InputError(fmt::format("{}: \"{}\" is not of the form key=value", where, base::printable(text)));
     }
     value_ = text.substr(equals + 1);
   }
@@ -70,7 +70,7 @@ class Option {
   std::string_view key() const { return key_; }
   std::string_view value() const { return value_; }
   [[noreturn]] void refuse(const std::string& allowed) const {
-    refuse_value(where_, std::string(key_), fmt::format("\"{}\"", printable(value_)), allowed);
+    base::refuse_value(where_, std::string(key_), fmt::format("\"{}\"", base::printable(value_)), allowed);
   }
 
   std::int32_t integer(std::int64_t least, std::int64_t most) const { return integer_of(value_, least, most); }
@@ -99,7 +99,7 @@ class Option {
 
   std::size_t choice(std::span<const std::string_view> names) const {
     const auto found = std::find(names.begin(), names.end(), value_);
-    if (found == names.end()) refuse(join({names.begin(), names.end()}));
+    if (found == names.end()) refuse(base::join({names.begin(), names.end()}));
     return static_cast<std::size_t>(found - names.begin());
   }
 
@@ -146,20 +146,20 @@ void read_options(const std::vector<Option>& options, bool has_model, const std:
   const std::vector<std::string> known(kSpecKeys.begin(), kSpecKeys.end());
   std::vector<std::string_view> seen;
   for (const Option& option : options) {
-    const std::string key = printable(option.key());
+    const std::string key = base::printable(option.key());
     if (std::find(known.begin(), known.end(), option.key()) == known.end()) {
-      throw InputError(fmt::format("{}: unknown key {}; allowed: {}", where, key, join(known)));
+      throw base::InputError(fmt::format("{}: unknown key {}; allowed: {}", where, key, base::join(known)));
     }
     if (std::find(seen.begin(), seen.end(), option.key()) != seen.end()) {
-      throw InputError(fmt::format("{}: key {} appears twice", where, key));
+      throw base::InputError(fmt::format("{}: key {} appears twice", where, key));
     }
     seen.push_back(option.key());
     const bool of_model = key == "h" || key == "d" || key == "dv" || key == "kind";
-    if (has_model && of_model) throw InputError(fmt::format("{}: {} is given by the model already", where, key));
+    if (has_model && of_model) throw base::InputError(fmt::format("{}: {} is given by the model already", where, key));
   }
   const auto has = [&](std::string_view key) { return std::find(seen.begin(), seen.end(), key) != seen.end(); };
   if (!has_model && !(has("h") && has("d"))) {
-    throw InputError(where + ": needs a model, or h and d (h=32/8,d=128:8q1s32k)");
+    throw base::InputError(where + ": needs a model, or h and d (h=32/8,d=128:8q1s32k)");
   }
   Geometry& g = workload.geometry;
   // Heads decide the kind and d the value size, unless they are given themselves.
@@ -192,8 +192,8 @@ void add_segment(std::string_view segment, const std::string& where, std::vector
   }
   if (!rest.empty() || !count || !query || !context || *count < 1 || *query < 1 || *query > kMaxQueryLen ||
       *context > kMaxContextLen || *count > kMaxRequests - static_cast<std::int64_t>(requests.size())) {
-    refuse_value(
-        where, "the batch", fmt::format("\"{}\"", printable(segment)),
+    base::refuse_value(
+        where, "the batch", fmt::format("\"{}\"", base::printable(segment)),
         fmt::format("[COUNT]qLEN[sLEN] joined by _, LEN with an optional k for 1024 (8q1s4k_1q1s128k), at most "
                     "{} requests",
                     kMaxRequests));
@@ -206,25 +206,25 @@ void add_segment(std::string_view segment, const std::string& where, std::vector
 Geometry read_model_name(std::string_view text, const std::string& where) {
   const std::vector<std::string_view> parts = split(text, '@');
   std::int32_t tensor_parallel = 1;
-  if (parts.size() > 2) throw InputError(fmt::format("{}: more than one @", where));
+  if (parts.size() > 2) throw base::InputError(fmt::format("{}: more than one @", where));
   if (parts.size() == 2) {
     const Option option(parts[1], where);
-    if (option.key() != "tp") throw InputError(fmt::format("{}: only tp=N may follow @", where));
+    if (option.key() != "tp") throw base::InputError(fmt::format("{}: only tp=N may follow @", where));
     tensor_parallel = option.integer(1, kMaxHeads);
   }
   try {
     return model_geometry(parts[0], tensor_parallel);
-  } catch (const InputError& error) {
-    throw InputError(fmt::format("{}: {}", where, error.what()));
+  } catch (const base::InputError& error) {
+    throw base::InputError(fmt::format("{}: {}", where, error.what()));
   }
 }
 
 }  // namespace
 
 Workload parse_spec(std::string_view spec) {
-  const std::string where = fmt::format("workload \"{}\"", printable(spec, 100));
+  const std::string where = fmt::format("workload \"{}\"", base::printable(spec, 100));
   const std::size_t colon = spec.rfind(':');
-  if (colon == std::string_view::npos) throw InputError(where + ": a batch is missing, as in llama-3-8b:8q1s32k");
+  if (colon == std::string_view::npos) throw base::InputError(where + ": a batch is missing, as in llama-3-8b:8q1s32k");
   Workload workload;
   workload.name = spec;
   std::vector<std::string_view> parts = split(spec.substr(0, colon), ',');

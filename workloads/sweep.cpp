@@ -5,18 +5,19 @@
 #include <array>
 #include <utility>
 
+#include "base/document.h"
+#include "base/error.h"
+#include "base/fields.h"
+#include "base/text.h"
 #include "workloads/definition.h"
-#include "workloads/error.h"
-#include "workloads/fields.h"
 #include "workloads/format_keys.h"
 #include "workloads/limits.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 
 namespace {
 
-using Kind = JsonValue::Kind;
+using Kind = base::JsonValue::Kind;
 
 // "requests[0].context_len" -> requests, 0, context_len
 std::vector<std::string> split_path(std::string_view path) {
@@ -32,8 +33,8 @@ std::vector<std::string> split_path(std::string_view path) {
   return steps;
 }
 
-JsonValue integer_value(std::int64_t number) {
-  JsonValue value;
+base::JsonValue integer_value(std::int64_t number) {
+  base::JsonValue value;
   value.kind = Kind::integer;
   value.negative = number < 0;
   value.magnitude = static_cast<std::uint64_t>(number < 0 ? -number : number);
@@ -41,15 +42,16 @@ JsonValue integer_value(std::int64_t number) {
 }
 
 // {"from": 1024, "to": 8192, "factor": 2} or {"from": 1, "to": 9, "step": 4}
-std::vector<JsonValue> read_range(const JsonValue& value, const std::string& where, const std::string& path) {
-  const Fields fields(value, where, path, kRangeKeys);
+std::vector<base::JsonValue> read_range(const base::JsonValue& value, const std::string& where,
+                                        const std::string& path) {
+  const base::Fields fields(value, where, path, kRangeKeys);
   constexpr std::int64_t kLargest = std::int64_t{1} << 52;
   const std::int64_t from = fields.integer("from", -kLargest, kLargest);
   const std::int64_t to = fields.integer("to", from, kLargest);
   if (fields.has("step") == fields.has("factor")) {
-    throw InputError(fmt::format("{}: {} needs either step or factor", where, path));
+    throw base::InputError(fmt::format("{}: {} needs either step or factor", where, path));
   }
-  std::vector<JsonValue> values;
+  std::vector<base::JsonValue> values;
   if (fields.has("step")) {
     const std::int64_t step = fields.integer("step", 1, kLargest);
     if ((to - from) / step >= kMaxWorkloads) fields.refuse("step", fmt::format("at most {} values", kMaxWorkloads));
@@ -64,19 +66,20 @@ std::vector<JsonValue> read_range(const JsonValue& value, const std::string& whe
 
 // Sets the field at `path`; objects on the way that are absent are made. Whether the field may exist is for the
 // reader of the result to say.
-void assign(JsonValue& root, const std::vector<std::string>& steps, JsonValue value, const std::string& problem) {
-  JsonValue* place = &root;
+void assign(base::JsonValue& root, const std::vector<std::string>& steps, base::JsonValue value,
+            const std::string& problem) {
+  base::JsonValue* place = &root;
   for (const std::string& step : steps) {
     if (place->is(Kind::array)) {
       const bool digits =
           !step.empty() && step.size() <= 7 && step.find_first_not_of("0123456789") == std::string::npos;
       const std::size_t index = digits ? std::stoul(step) : place->items.size();
-      if (index >= place->items.size()) throw InputError(problem);
+      if (index >= place->items.size()) throw base::InputError(problem);
       place = &place->items[index];
       continue;
     }
     if (place->is(Kind::null)) place->kind = Kind::object;
-    if (!place->is(Kind::object) || step.empty()) throw InputError(problem);
+    if (!place->is(Kind::object) || step.empty()) throw base::InputError(problem);
     if (place->find(step) == nullptr) {
       place->keys.push_back(step);
       place->items.emplace_back();
@@ -86,15 +89,16 @@ void assign(JsonValue& root, const std::vector<std::string>& steps, JsonValue va
   *place = std::move(value);
 }
 
-std::string label_of(const JsonValue& value, std::size_t index) {
+std::string label_of(const base::JsonValue& value, std::size_t index) {
   if (value.is(Kind::array) || value.is(Kind::object)) return fmt::format("#{}", index);
-  return value.is(Kind::text) ? printable(value.text, 40) : value.shown();
+  return value.is(Kind::text) ? base::printable(value.text, 40) : value.shown();
 }
 
 }  // namespace
 
-Sweep::Sweep(const JsonValue& value, const std::string& where, const std::string& path) : where_(where), path_(path) {
-  const JsonValue* sweep = value.find("sweep");
+Sweep::Sweep(const base::JsonValue& value, const std::string& where, const std::string& path)
+    : where_(where), path_(path) {
+  const base::JsonValue* sweep = value.find("sweep");
   base_.kind = value.kind;
   for (std::size_t i = 0; i < value.items.size(); ++i) {
     if (&value.items[i] == sweep) continue;
@@ -103,22 +107,22 @@ Sweep::Sweep(const JsonValue& value, const std::string& where, const std::string
   }
   if (sweep == nullptr) return;
   const std::string sweep_path = path.empty() ? "sweep" : path + ".sweep";
-  if (!sweep->is(Kind::object)) refuse_value(where, sweep_path, sweep->shown(), "an object");
+  if (!sweep->is(Kind::object)) base::refuse_value(where, sweep_path, sweep->shown(), "an object");
   for (std::size_t i = 0; i < sweep->items.size(); ++i) {
     const std::string& field = sweep->keys[i];
-    const std::string axis_path = fmt::format("{}.{}", sweep_path, printable(field));
-    const JsonValue& values = sweep->items[i];
+    const std::string axis_path = fmt::format("{}.{}", sweep_path, base::printable(field));
+    const base::JsonValue& values = sweep->items[i];
     const std::string root = split_path(field).front();
     if (root == "name" || root == "format" || root == "sweep") {
-      throw InputError(fmt::format("{}: {} may not be swept", where, axis_path));
+      throw base::InputError(fmt::format("{}: {} may not be swept", where, axis_path));
     }
     if (!values.is(Kind::array) && !values.is(Kind::object)) {
-      refuse_value(where, axis_path, values.shown(), "an array of values, or from, to and step or factor");
+      base::refuse_value(where, axis_path, values.shown(), "an array of values, or from, to and step or factor");
     }
     Axis axis{field, "", values.is(Kind::array) ? values.items : read_range(values, where, axis_path)};
-    if (axis.values.empty()) refuse_value(where, axis_path, "empty", "at least one value");
+    if (axis.values.empty()) base::refuse_value(where, axis_path, "empty", "at least one value");
     if (static_cast<std::int64_t>(axis.values.size()) > kMaxWorkloads / points_) {
-      throw InputError(fmt::format("{}: {} has more than {} points", where, sweep_path, kMaxWorkloads));
+      throw base::InputError(fmt::format("{}: {} has more than {} points", where, sweep_path, kMaxWorkloads));
     }
     points_ *= static_cast<std::int64_t>(axis.values.size());
     axes_.push_back(std::move(axis));
@@ -131,12 +135,12 @@ void Sweep::label_axes() {
     const std::string last = split_path(axis.path).back();
     const auto same = std::count_if(axes_.begin(), axes_.end(),
                                     [&](const Axis& other) { return split_path(other.path).back() == last; });
-    axis.label = printable(same > 1 ? axis.path : last, 40);
+    axis.label = base::printable(same > 1 ? axis.path : last, 40);
   }
 }
 
-JsonValue Sweep::point(std::int64_t index) const {
-  JsonValue result = base_;
+base::JsonValue Sweep::point(std::int64_t index) const {
+  base::JsonValue result = base_;
   std::string suffix;
   std::int64_t stride = points_;
   for (const Axis& axis : axes_) {  // the last axis runs fastest
@@ -144,10 +148,10 @@ JsonValue Sweep::point(std::int64_t index) const {
     const auto at = static_cast<std::size_t>(index / stride) % axis.values.size();
     assign(result, split_path(axis.path), axis.values[at],
            fmt::format("{}: {}{}sweep.{} is not a field of the workload", where_, path_, path_.empty() ? "" : ".",
-                       printable(axis.path)));
+                       base::printable(axis.path)));
     suffix += fmt::format("{}{}={}", suffix.empty() ? "/" : ",", axis.label, label_of(axis.values[at], at));
   }
-  if (JsonValue* name = result.find("name"); name != nullptr && name->is(Kind::text)) name->text += suffix;
+  if (base::JsonValue* name = result.find("name"); name != nullptr && name->is(Kind::text)) name->text += suffix;
   return result;
 }
 

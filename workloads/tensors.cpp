@@ -8,13 +8,13 @@
 #include <cstring>
 #include <numeric>
 
-#include "workloads/error.h"
-#include "workloads/parallel.h"
+#include "base/error.h"
+#include "base/parallel.h"
+#include "base/text.h"
 #include "workloads/random.h"
 #include "workloads/rounding.h"
 #include "workloads/rows.h"
 #include "workloads/tensor_values.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 
@@ -55,8 +55,8 @@ struct Sizes {
 };
 
 [[noreturn]] void refuse_memory(const Workload& workload, const std::string& needed, std::int64_t limit) {
-  throw InputError(fmt::format("workload {}: its tensors need {} bytes of memory; allowed: at most {}",
-                               printable(workload.name, 200), needed, limit));
+  throw base::InputError(fmt::format("workload {}: its tensors need {} bytes of memory; allowed: at most {}",
+                                     base::printable(workload.name, 200), needed, limit));
 }
 
 // tokens * heads * row elements * element bytes; more than 2^63 is too much for any limit.
@@ -96,7 +96,7 @@ void fill(const Workload& workload, const Tensors& tensors, Tensor tensor, const
           std::int32_t heads, std::int32_t row, RowOffset offset, Bytes& out) {
   const std::int64_t tokens = first.back();
   const Dtype dtype = workload.geometry.dtype;
-  parallel(default_threads(), [&](int thread, int team) {
+  base::parallel(base::default_threads(), [&](int thread, int team) {
     for (std::int64_t token = tokens * thread / team; token < tokens * (thread + 1) / team; ++token) {
       const std::int32_t request = request_of(first, token);
       const auto position = static_cast<std::int32_t>(token - first[static_cast<std::size_t>(request)]);

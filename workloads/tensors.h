@@ -73,7 +73,4 @@ float load_element(Dtype dtype, const Bytes& tensor, std::int64_t index);
 /// Stores `value`, rounded, as element `index` of a tensor. For tests that make their own inputs.
 void store_element(Dtype dtype, Bytes& tensor, std::int64_t index, float value);
 
-/// Bytes of physical memory that this process can hope to get: what the kernel calls available. Units: bytes.
-std::int64_t available_memory_bytes();
-
 }  // namespace splitwave::workloads

@@ -4,10 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "workloads/error.h"
-#include "workloads/fields.h"
+#include "base/fields.h"
+#include "base/text.h"
 #include "workloads/limits.h"
-#include "workloads/text.h"
 #include "workloads/workload.h"
 
 namespace splitwave::workloads {
@@ -20,23 +19,24 @@ struct Check {
 
   void range(const std::string& key, std::int64_t value, std::int64_t least, std::int64_t most) const {
     if (value < least || value > most) {
-      refuse_value(where, key, std::to_string(value), fmt::format("an integer from {} to {}", least, most));
+      base::refuse_value(where, key, std::to_string(value), fmt::format("an integer from {} to {}", least, most));
     }
   }
 
   void row_size(const std::string& key, std::int32_t value) const {
     if (value < kHeadDimStep || value > kMaxHeadDim || value % kHeadDimStep != 0) {
-      refuse_value(where, key, std::to_string(value),
-                   fmt::format("multiples of {} from {} to {}", kHeadDimStep, kHeadDimStep, kMaxHeadDim));
+      base::refuse_value(where, key, std::to_string(value),
+                         fmt::format("multiples of {} from {} to {}", kHeadDimStep, kHeadDimStep, kMaxHeadDim));
     }
   }
 
   void label(const std::string& key, const std::string& value, std::int64_t most) const {
     const bool control =
         std::any_of(value.begin(), value.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
-    if (control || static_cast<std::int64_t>(value.size()) > most || invalid_utf8_at(value) != std::string_view::npos) {
-      refuse_value(where, key, '"' + printable(value) + '"',
-                   fmt::format("UTF-8 text of at most {} bytes without control characters", most));
+    if (control || static_cast<std::int64_t>(value.size()) > most ||
+        base::invalid_utf8_at(value) != std::string_view::npos) {
+      base::refuse_value(where, key, '"' + base::printable(value) + '"',
+                         fmt::format("UTF-8 text of at most {} bytes without control characters", most));
     }
   }
 };
@@ -47,27 +47,27 @@ void check_geometry(const Geometry& g, const Check& check) {
   check.row_size("geometry.head_dim", g.head_dim);
   check.row_size("geometry.value_dim", g.value_dim);
   if (g.query_heads % g.kv_heads != 0) {
-    refuse_value(check.where, "geometry.kv_heads", std::to_string(g.kv_heads),
-                 fmt::format("divisors of query_heads ({})", g.query_heads));
+    base::refuse_value(check.where, "geometry.kv_heads", std::to_string(g.kv_heads),
+                       fmt::format("divisors of query_heads ({})", g.query_heads));
   }
   if (g.kind == AttentionKind::mha && g.kv_heads != g.query_heads) {
-    refuse_value(check.where, "geometry.kv_heads", std::to_string(g.kv_heads),
-                 fmt::format("query_heads ({}), since kind is mha", g.query_heads));
+    base::refuse_value(check.where, "geometry.kv_heads", std::to_string(g.kv_heads),
+                       fmt::format("query_heads ({}), since kind is mha", g.query_heads));
   }
   if ((g.kind == AttentionKind::mqa || g.kind == AttentionKind::mla) && g.kv_heads != 1) {
-    refuse_value(check.where, "geometry.kv_heads", std::to_string(g.kv_heads),
-                 fmt::format("1, since kind is {}", to_string(g.kind)));
+    base::refuse_value(check.where, "geometry.kv_heads", std::to_string(g.kv_heads),
+                       fmt::format("1, since kind is {}", to_string(g.kind)));
   }
   if (g.kind == AttentionKind::mla && g.value_dim > g.head_dim) {
-    refuse_value(check.where, "geometry.value_dim", std::to_string(g.value_dim),
-                 fmt::format("at most head_dim ({}), since V of mla is a part of K", g.head_dim));
+    base::refuse_value(check.where, "geometry.value_dim", std::to_string(g.value_dim),
+                       fmt::format("at most head_dim ({}), since V of mla is a part of K", g.head_dim));
   }
   if (g.dtype == Dtype::fp8_e4m3 || g.dtype == Dtype::fp8_e5m2) {
-    refuse_value(check.where, "geometry.dtype", to_string(g.dtype), "f16, bf16, f32 (fp8 has no kernels yet)");
+    base::refuse_value(check.where, "geometry.dtype", to_string(g.dtype), "f16, bf16, f32 (fp8 has no kernels yet)");
   }
   if (g.window) check.range("geometry.window", *g.window, 1, kMaxContextLen);
   if (g.softmax_scale && !std::isfinite(*g.softmax_scale)) {
-    refuse_value(check.where, "geometry.softmax_scale", std::to_string(*g.softmax_scale), "a finite number");
+    base::refuse_value(check.where, "geometry.softmax_scale", std::to_string(*g.softmax_scale), "a finite number");
   }
 }
 
@@ -76,7 +76,7 @@ void check_storage(const Workload& workload, const Check& check) {
   if (kv.layout == KvLayout::paged) {
     check.range("kv.page_size", kv.page_size, 1, kMaxPageSize);
   } else if (kv.page_size != 0) {
-    refuse_value(check.where, "kv.page_size", std::to_string(kv.page_size), "nothing, unless kv.layout is paged");
+    base::refuse_value(check.where, "kv.page_size", std::to_string(kv.page_size), "nothing, unless kv.layout is paged");
   }
   if (kv.cache_len) check.range("kv.cache_len", *kv.cache_len, 1, kMaxContextLen);
 }
@@ -93,8 +93,8 @@ void check_request(const Workload& workload, std::size_t index, const Check& che
     refuse("context_len", request.context_len, 0, kMaxContextLen);
   }
   if (workload.kv.cache_len && request.context_len > *workload.kv.cache_len) {
-    refuse_value(check.where, fmt::format("requests[{}].context_len", index), std::to_string(request.context_len),
-                 fmt::format("at most kv.cache_len ({})", *workload.kv.cache_len));
+    base::refuse_value(check.where, fmt::format("requests[{}].context_len", index), std::to_string(request.context_len),
+                       fmt::format("at most kv.cache_len ({})", *workload.kv.cache_len));
   }
 }
 
@@ -119,9 +119,9 @@ void check_sizes(const Workload& workload, const Check& check) {
   const std::int64_t row_bytes = std::max(g.head_dim, g.value_dim) * bytes_per_element(g.dtype);
   std::int64_t bytes = 0;
   if (__builtin_mul_overflow(kv_tokens, g.kv_heads * row_bytes, &bytes) || bytes > kMaxTensorBytes) {
-    refuse_value(check.where, "the size of K or V",
-                 fmt::format("{} slots times {} heads times {} bytes", kv_tokens, g.kv_heads, row_bytes),
-                 fmt::format("at most {} bytes", kMaxTensorBytes));
+    base::refuse_value(check.where, "the size of K or V",
+                       fmt::format("{} slots times {} heads times {} bytes", kv_tokens, g.kv_heads, row_bytes),
+                       fmt::format("at most {} bytes", kMaxTensorBytes));
   }
 }
 
@@ -129,7 +129,7 @@ void check_sizes(const Workload& workload, const Check& check) {
 
 void validate(const Workload& workload, const std::string& where) {
   const Check check{where};
-  if (workload.name.empty()) refuse_value(where, "name", "empty", "a name of at least one character");
+  if (workload.name.empty()) base::refuse_value(where, "name", "empty", "a name of at least one character");
   check.label("name", workload.name, kMaxNameLength);
   check.label("note", workload.note, kMaxNoteLength);
   check_geometry(workload.geometry, check);
@@ -140,7 +140,7 @@ void validate(const Workload& workload, const std::string& where) {
 }
 
 void validate(const Workload& workload) {
-  validate(workload, "workload " + printable(workload.name, 200));
+  validate(workload, "workload " + base::printable(workload.name, 200));
 }
 
 }  // namespace splitwave::workloads

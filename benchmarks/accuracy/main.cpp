@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/output_files.h"
+#include "base/text.h"
 #include "benchmarks/accuracy/tables.h"
-#include "reports/output_files.h"
 #include "workloads/load.h"
 
 namespace {
@@ -102,8 +103,8 @@ int write_all(const Arguments& arguments) {
   for (const auto& [path, text] : documents(arguments.root)) {
     const std::string file = arguments.root + "/" + path;
     if (!arguments.check) {
-      reports::write_file(file, text);
-    } else if (workloads::read_text_file(file) != text) {
+      base::write_file(file, text);
+    } else if (base::read_text_file(file) != text) {
       fmt::print(stderr, "accuracy: {} is not what the simulator predicts now; run scripts/accuracy\n", path);
       status = 1;
     }

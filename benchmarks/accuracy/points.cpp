@@ -7,7 +7,8 @@
 #include <map>
 #include <sstream>
 
-#include "workloads/error.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "workloads/load.h"
 
 namespace splitwave::accuracy {
@@ -27,7 +28,7 @@ struct Line {
 /// The lines of a file, without those that begin with #.
 std::vector<Line> read_lines(const std::string& file) {
   std::vector<Line> lines;
-  std::stringstream stream(workloads::read_text_file(file));
+  std::stringstream stream(base::read_text_file(file));
   std::size_t number = 0;
   for (std::string text; std::getline(stream, text);) {
     ++number;
@@ -39,8 +40,7 @@ std::vector<Line> read_lines(const std::string& file) {
 /// The same without the first, which names the columns.
 std::vector<Line> read_table(const std::string& file) {
   std::vector<Line> lines = read_lines(file);
-  if (lines.empty())
-    throw workloads::InputError(file + ": it is empty; allowed: a line that names the columns, then data");
+  if (lines.empty()) throw base::InputError(file + ": it is empty; allowed: a line that names the columns, then data");
   lines.erase(lines.begin());
   return lines;
 }
@@ -50,14 +50,14 @@ Number number(const std::string& text, const Place& at) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size()) {
-    throw workloads::InputError(fmt::format("{}:{}: '{}' is no number", at.file, at.line, text));
+    throw base::InputError(fmt::format("{}:{}: '{}' is no number", at.file, at.line, text));
   }
   return value;
 }
 
 void require_fields(const std::vector<std::string>& fields, std::size_t least, const Place& at) {
   if (fields.size() >= least) return;
-  throw workloads::InputError(
+  throw base::InputError(
       fmt::format("{}:{}: {} columns; allowed: at least {}", at.file, at.line, fields.size(), least));
 }
 
@@ -84,7 +84,7 @@ workloads::Workload shape_of(const std::vector<std::string>& fields, const Place
   const std::vector<std::string> contexts = fields_of(fields[6], ';');
   const auto batch = static_cast<std::size_t>(integer(1));
   if (contexts.size() != 1 && contexts.size() != batch) {
-    throw workloads::InputError(
+    throw base::InputError(
         fmt::format("{}:{}: {} contexts; allowed: one, or {}", at.file, at.line, contexts.size(), batch));
   }
   for (std::size_t i = 0; i < batch; ++i) {
@@ -116,7 +116,7 @@ std::vector<Point> read_peers(const std::string& shapes, const std::string& time
     require_fields(fields, 4, at);
     const auto shape = known.find(fields[1]);
     if (shape == known.end()) {
-      throw workloads::InputError(fmt::format("{}:{}: shape {} is not in {}", times, at.line, fields[1], shapes));
+      throw base::InputError(fmt::format("{}:{}: shape {} is not in {}", times, at.line, fields[1], shapes));
     }
     points.push_back({fields[0], shape->second, number<double>(fields[3], at) * 1e-6, fields.back()});
   }

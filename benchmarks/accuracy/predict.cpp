@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include "base/error.h"
 #include "schedules/schedules.h"
 #include "simulator/simulate.h"
-#include "workloads/error.h"
 
 namespace splitwave::accuracy {
 namespace {
@@ -37,7 +37,7 @@ bool of_engine(const Peer& peer) {
 /// The number behind "KEY=" in a note of the measurements.
 std::int32_t noted(const std::string& note, const std::string& key) {
   const std::size_t at = note.find(key + "=");
-  if (at == std::string::npos) throw workloads::InputError("times: no " + key + " in the note " + note);
+  if (at == std::string::npos) throw base::InputError("times: no " + key + " in the note " + note);
   return std::stoi(note.substr(at + key.size() + 1));
 }
 

@@ -6,15 +6,15 @@
 #include <span>
 #include <stdexcept>
 
+#include "base/document.h"
+#include "base/fields.h"
 #include "benchmarks/reproduction/files.h"
-#include "workloads/document.h"
-#include "workloads/fields.h"
 
 namespace splitwave::reproduction {
 namespace {
 
-using workloads::Fields;
-using workloads::JsonValue;
+using base::Fields;
+using base::JsonValue;
 using Keys = std::span<const std::string_view>;
 
 constexpr double kMostNumber = 1e9;
@@ -133,7 +133,7 @@ Published parse_published(const std::string& text, const std::string& where) {
                                                                 "gpus",   "warm",  "rule_tile_kv", "unit",  "set",
                                                                 "claims", "cells", "cell_source"};
   static constexpr std::array<std::string_view, 2> share_keys{"splits", "percent"};
-  const JsonValue document = workloads::parse_document(text, where);
+  const JsonValue document = base::parse_document(text, where);
   const Fields fields(document, where, "", keys);
   const Fields sets(fields.at("sets"), where, "sets");
   Published published;

@@ -4,14 +4,14 @@
 #include <span>
 #include <stdexcept>
 
-#include "workloads/embedded_file.h"
+#include "base/embedded_file.h"
 
 namespace splitwave::reproduction {
 
-std::span<const workloads::EmbeddedFile> reproduction_files();
+std::span<const base::EmbeddedFile> reproduction_files();
 
 std::string file_text(std::string_view name) {
-  for (const workloads::EmbeddedFile& file : reproduction_files()) {
+  for (const base::EmbeddedFile& file : reproduction_files()) {
     if (file.name == name) return std::string(file.text);
   }
   throw std::logic_error("reproduction: no file " + std::string(name));

@@ -6,9 +6,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/error.h"
 #include "benchmarks/accuracy/statistics.h"
 #include "benchmarks/accuracy/tables.h"
-#include "workloads/error.h"
 
 namespace splitwave::accuracy {
 namespace {
@@ -87,7 +87,7 @@ class Files : public testing::Test {
 std::string message(const std::function<void()>& run) {
   try {
     run();
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     return error.what();
   }
   return "";

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "schedules/schedules.h"
-#include "workloads/error.h"
 
 namespace splitwave::testing {
 
@@ -77,7 +77,7 @@ Candidate plain_candidate(const std::string& schedule, const Workload& w) {
   for (const Variant& v : gpu::variants(w)) {
     if (v.row_tiles == row_tiles && v.warps == 4 && v.stages == 2 && v.cluster == 1) return {schedule, v, std::nullopt};
   }
-  throw workloads::InputError(fmt::format("workload {}: no kernel of 4 warps with 2 stages", w.name));
+  throw base::InputError(fmt::format("workload {}: no kernel of 4 warps with 2 stages", w.name));
 }
 
 schedules::Plan plan_of(const Workload& w, const Candidate& candidate) {
@@ -100,7 +100,7 @@ Candidate parse_candidate(const std::string& text) {
   const std::size_t at = text.find('@');
   const std::size_t plus = text.find('+');
   if (at == std::string::npos) {
-    throw workloads::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT[+MERGE]", text));
+    throw base::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT[+MERGE]", text));
   }
   Candidate candidate;
   candidate.schedule = text.substr(0, at);

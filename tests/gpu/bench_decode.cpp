@@ -10,6 +10,7 @@
 #include <exception>
 #include <memory>
 
+#include "base/error.h"
 #include "cli/auto_schedule.h"
 #include "cli/build_info.h"
 #include "cli/predict.h"
@@ -22,7 +23,6 @@
 #include "reports/record.h"
 #include "tests/gpu/bench_candidates.h"
 #include "tests/gpu/bench_shapes.h"
-#include "workloads/error.h"
 
 namespace splitwave {
 namespace {
@@ -82,7 +82,7 @@ gpu::LaunchOptions launch_options(const Options& options) {
 class Report {
  public:
   explicit Report(const std::string& path) : file_(std::fopen(path.c_str(), "a"), std::fclose) {
-    if (file_ == nullptr) throw workloads::InputError(path + ": cannot be written");
+    if (file_ == nullptr) throw base::InputError(path + ": cannot be written");
   }
   void add(reports::Record record, const std::string& executor) {
     const gpu::Device device = gpu::current_device();
@@ -132,7 +132,7 @@ reports::Record time_candidate(const Shape& shape, const Candidate& candidate, c
     record.bytes_per_second = static_cast<double>(*record.bytes) / t.median;
     record.read_seconds = shape.floor.median;
     record.plan_seconds = host.encode + host.upload;
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     record.failure = error.what();
   }
   return record;
@@ -233,10 +233,10 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   try {
     return splitwave::bench(options);
-  } catch (const splitwave::workloads::InputError& error) {
+  } catch (const splitwave::base::InputError& error) {
     fmt::print(stderr, "bench_decode: {}\n", error.what());
     return 2;
-  } catch (const splitwave::workloads::MissingError& error) {
+  } catch (const splitwave::base::MissingError& error) {
     fmt::print(stderr, "bench_decode: {}\n", error.what());
     return 3;
   } catch (const std::exception& error) {

@@ -8,12 +8,13 @@
 #include <random>
 #include <sstream>
 
-#include "workloads/error.h"
+#include "base/error.h"
+#include "base/text.h"
 #include "workloads/load.h"
 
 namespace splitwave::testing {
 
-using workloads::InputError;
+using base::InputError;
 using workloads::Workload;
 
 namespace {
@@ -59,7 +60,7 @@ std::int32_t draw_log(std::mt19937& random, double least, double most) {
 
 std::vector<Workload> read_shapes(const std::string& path) {
   std::vector<Workload> all;
-  std::istringstream text(workloads::read_text_file(path));
+  std::istringstream text(base::read_text_file(path));
   int number = 0;
   for (std::string line; std::getline(text, line);) {
     ++number;

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 
+#include "base/error.h"
 #include "cpu_reference/compare.h"
 #include "cpu_reference/oracle.h"
 #include "gpu/decode.h"
@@ -15,7 +16,6 @@
 #include "tests/gpu/half_reference.h"
 #include "tests/support/battery.h"
 #include "tests/support/tensors.h"
-#include "workloads/error.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::gpu {
@@ -80,13 +80,13 @@ TEST_F(Correctness, EveryScheduleOnTheBattery) {
       Plan plan;
       try {
         plan = schedules::make_plan(name, w, grid_for(w, v));
-      } catch (const workloads::InputError&) {
+      } catch (const base::InputError&) {
         continue;  // outside the schedule's rule
       }
       try {
         expect_exact(w, tensors, exact, plan, v);
         ++runs;
-      } catch (const workloads::InputError&) {  // its merge waits for more CTAs than are resident
+      } catch (const base::InputError&) {  // its merge waits for more CTAs than are resident
         EXPECT_EQ(plan.merge, MergeKind::host_cta);
       }
       if (HasFailure()) return;
@@ -208,7 +208,7 @@ TEST_F(Correctness, KernelsWithoutRingsRefuseOtherPlans) {
     for (const Variant& v : once_variants(too_long)) {
       const Plan plan = schedules::make_plan("fa2", w, grid_for(too_long, v));
       Decoder decoder(capacity_of(w, plan, v));
-      EXPECT_THROW(decoder.set_plan(w, on_device.addressing(), plan, v), workloads::InputError) << w.name;
+      EXPECT_THROW(decoder.set_plan(w, on_device.addressing(), plan, v), base::InputError) << w.name;
     }
   }
 }
@@ -362,7 +362,7 @@ TEST_F(Correctness, NonFiniteValuesReachOnlyTheRowsThatReadThem) {
 TEST_F(Correctness, RefusesWhatNoKernelIsCompiledFor) {
   for (const Workload& w : testing::battery()) {
     if (supported(w) || w.requests.empty()) continue;
-    EXPECT_THROW(variants(w), workloads::InputError) << w.name;
+    EXPECT_THROW(variants(w), base::InputError) << w.name;
   }
 }
 

@@ -6,9 +6,9 @@
 
 #include <chrono>
 
+#include "base/error.h"
 #include "schedules/schedules.h"
 #include "tests/support/battery.h"
-#include "workloads/error.h"
 
 namespace splitwave::gpu {
 namespace {
@@ -37,7 +37,7 @@ TEST(Encode, EveryItemOfEveryListInOrder) {
       Plan plan;
       try {
         plan = schedules::make_plan(name, w, schedules::Grid{13, 1, 0, 64});
-      } catch (const workloads::InputError&) {
+      } catch (const base::InputError&) {
         continue;
       }
       for (const std::int32_t spare : {0, plan.lists() + 5}) {
@@ -100,11 +100,11 @@ TEST(Encode, NumbersThatDoNotFitAreRefused) {
   const Workload w = testing::with_queries(testing::decode("rows", testing::geometry(128, 1, 64), {70000}), {600});
   Plan plan = schedules::make_plan("fa2", w, schedules::Grid{132, 1, 128 * 600, 64});
   if (plan.outputs.front().rows() > 65535) {
-    EXPECT_THROW(encode(w, plan), workloads::InputError);
+    EXPECT_THROW(encode(w, plan), base::InputError);
   }
   Plan many = schedules::make_plan("fixed-size:1", testing::decode("parts", testing::geometry(1, 1, 64), {70000}),
                                    schedules::Grid{132, 1, 0, 1});
-  EXPECT_THROW(encode(testing::decode("parts", testing::geometry(1, 1, 64), {70000}), many), workloads::InputError);
+  EXPECT_THROW(encode(testing::decode("parts", testing::geometry(1, 1, 64), {70000}), many), base::InputError);
 }
 
 }  // namespace

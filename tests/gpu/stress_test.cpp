@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "gpu/decode.h"
 #include "gpu/error.h"
 #include "schedules/schedules.h"
 #include "tests/gpu/device_fixture.h"
 #include "tests/support/battery.h"
-#include "workloads/error.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::gpu {
@@ -116,7 +116,7 @@ TEST_F(Stress, GridsFromOneCtaToTenTimesWhatIsResident) {
       Plan plan = schedules::make_plan("lean", w, grid);
       plan.merge = merge;
       if (merge == MergeKind::host_cta && plan.ctas() > resident) {
-        EXPECT_THROW(run(w, tensors, plan, v), workloads::InputError);
+        EXPECT_THROW(run(w, tensors, plan, v), base::InputError);
         continue;
       }
       const HostResult first = run(w, tensors, plan, v);

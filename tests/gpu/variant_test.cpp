@@ -5,11 +5,11 @@
 
 #include <set>
 
+#include "base/error.h"
 #include "gpu/device.h"
 #include "gpu/kernels/table.h"
 #include "schedules/schedules.h"
 #include "tests/support/battery.h"
-#include "workloads/error.h"
 
 namespace splitwave::gpu {
 namespace {
@@ -23,7 +23,7 @@ TEST(Variant, NamesReadBack) {
 TEST(Variant, BadNamesAreRefused) {
   for (const char* text :
        {"", "r1", "r1w4s4t16", "r1w4s4t16c1x", "w4r1s4t16c1", "r0w4s4t16c1", "r1w4s4t16c99999999999"}) {
-    EXPECT_THROW(parse_variant(text), workloads::InputError) << text;
+    EXPECT_THROW(parse_variant(text), base::InputError) << text;
   }
 }
 
@@ -69,8 +69,8 @@ TEST(Variant, SimpleKernelsTakeSingleQueriesOneItemToAList) {
 
 TEST(Variant, WithoutADeviceTheErrorSaysSo) {
   if (has_device()) GTEST_SKIP() << "there is a device";
-  EXPECT_THROW(current_device(), workloads::MissingError);
-  EXPECT_THROW(variants(testing::decode("any", testing::geometry(8, 2, 64), {5})), workloads::MissingError);
+  EXPECT_THROW(current_device(), base::MissingError);
+  EXPECT_THROW(variants(testing::decode("any", testing::geometry(8, 2, 64), {5})), base::MissingError);
 }
 
 }  // namespace

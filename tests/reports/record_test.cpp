@@ -11,9 +11,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_records.h"
-#include "workloads/error.h"
 
 namespace splitwave::reports {
 namespace {
@@ -28,7 +28,7 @@ Record read_back(const Record& source) {
 std::string refusal(const std::string& text) {
   try {
     parse_records(text, "r.jsonl");
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     return error.what();
   }
   return "accepted";

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
+#include "base/error.h"
 #include "benchmarks/reproduction/figures.h"
 #include "benchmarks/reproduction/files.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::reproduction {
@@ -21,7 +21,7 @@ std::string refusal(const std::string& from, const std::string& to) {
   text.replace(at, from.size(), to);
   try {
     parse_published(text, "published.json");
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     return error.what();
   }
   return "accepted";

@@ -5,11 +5,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "schedules/metrics.h"
 #include "schedules/schedules.h"
 #include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
-#include "workloads/error.h"
 
 namespace splitwave::schedules {
 namespace {
@@ -54,7 +54,7 @@ std::string error_after(Change change) {
   change(json);
   try {
     plan_from_json(w, json.dump(), "plan.json");
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     return error.what();
   }
   return "";

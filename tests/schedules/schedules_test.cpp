@@ -6,11 +6,11 @@
 
 #include <set>
 
+#include "base/error.h"
 #include "schedules/metrics.h"
 #include "schedules/validate.h"
 #include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
-#include "workloads/error.h"
 
 namespace splitwave::schedules {
 namespace {
@@ -21,7 +21,7 @@ using testing::geometry;
 std::string error_of(std::string_view name, const workloads::Workload& w, const Grid& grid) {
   try {
     make_plan(name, w, grid);
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     return error.what();
   }
   return "";
@@ -56,7 +56,7 @@ TEST(Schedules, UnknownNamesOfferTheNearest) {
   EXPECT_NE(error_of("flashmal").find("flashmla"), std::string::npos);
   EXPECT_NE(error_of("").find("known"), std::string::npos);
   EXPECT_EQ(error_of(std::string("\n\x01", 2)).find('\n'), std::string::npos);
-  EXPECT_THROW(find("nothing:3"), workloads::InputError);
+  EXPECT_THROW(find("nothing:3"), base::InputError);
 }
 
 TEST(Schedules, ArgumentsThatAreNotAllowed) {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/error.h"
 #include "schedules/schedules.h"
 #include "tests/simulator/toy.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::simulator {
@@ -49,7 +49,7 @@ RC_GTEST_PROP(Bound, NoPlanIsFaster, ()) {
     const double bound = least_seconds(workload, plan, machine, kernel);
     RC_ASSERT(bound > 0);
     RC_ASSERT(bound <= simulate(workload, plan, machine, kernel).seconds);
-  } catch (const workloads::InputError&) {
+  } catch (const base::InputError&) {
     RC_DISCARD("the schedule cannot serve the geometry on this machine");
   }
 }

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "base/error.h"
 #include "tests/simulator/toy.h"
-#include "workloads/error.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -67,16 +67,16 @@ TEST(Cpu, NativeKernelIsItsOwn) {
 TEST(Cpu, RefusesFiguresThatMeanNothing) {
   CpuFigures bad = figures();
   bad.read_bytes_per_second.clear();
-  EXPECT_THROW(cpu_machine(bad), workloads::InputError);
+  EXPECT_THROW(cpu_machine(bad), base::InputError);
   bad = figures();
   bad.read_bytes_per_second[1] = 0;
-  EXPECT_THROW(cpu_machine(bad), workloads::InputError);
+  EXPECT_THROW(cpu_machine(bad), base::InputError);
   bad = figures();
   bad.item_seconds = -1;
-  EXPECT_THROW(cpu_machine(bad), workloads::InputError);
+  EXPECT_THROW(cpu_machine(bad), base::InputError);
   MachineOverrides overrides;
   overrides.sms = 4;
-  EXPECT_THROW(with_overrides(cpu_machine(figures()), overrides), workloads::InputError);
+  EXPECT_THROW(with_overrides(cpu_machine(figures()), overrides), base::InputError);
 }
 
 }  // namespace

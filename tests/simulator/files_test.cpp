@@ -7,9 +7,9 @@
 #include <functional>
 #include <string>
 
+#include "base/error.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::simulator {
@@ -18,7 +18,7 @@ namespace {
 std::string error_of(const std::function<void()>& call) {
   try {
     call();
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     return error.what();
   }
   return "no error";

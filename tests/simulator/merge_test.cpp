@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "tests/simulator/toy.h"
-#include "workloads/error.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -110,8 +110,7 @@ TEST(Merge, AQueueIsResetByItsMergeKernelOrByALaunchOfItsOwn) {
 }
 
 TEST(Merge, WaitingCtasMustAllBeResident) {
-  EXPECT_THROW(seconds({1000, 1000, 1000}, MergeKind::host_cta, toy::machine(2), merging_kernel()),
-               workloads::InputError);
+  EXPECT_THROW(seconds({1000, 1000, 1000}, MergeKind::host_cta, toy::machine(2), merging_kernel()), base::InputError);
   EXPECT_NO_THROW(seconds({1000, 1000, 1000}, MergeKind::last_arriver, toy::machine(2), merging_kernel()));
 }
 

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "schedules/schedules.h"
 #include "tests/simulator/toy.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::simulator {
@@ -163,7 +163,7 @@ TEST(Simulator, EveryScheduleRunsOnEveryMachineOrSaysWhyNot) {
           EXPECT_GT(timeline.seconds, 0) << name << " " << schedule;
           EXPECT_LT(timeline.seconds, 0.1) << name << " " << schedule;
           EXPECT_EQ(timeline.breakdown.total(), timeline.seconds) << name << " " << schedule;
-        } catch (const workloads::InputError& error) {
+        } catch (const base::InputError& error) {
           EXPECT_GT(std::string(error.what()).size(), 10U);
           EXPECT_NE(name, "h200") << schedule << ": " << error.what();
         }

@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "tests/simulator/toy.h"
-#include "workloads/error.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -258,10 +258,10 @@ TEST(Simulate, RefusesWhatDoesNotFit) {
   Kernel kernel = toy::kernel(1);
   SimulateOptions options;
   options.ctas_per_sm = 2;
-  EXPECT_THROW(simulate(batch, toy::one_cta_each(batch), toy::machine(1), kernel, options), workloads::InputError);
+  EXPECT_THROW(simulate(batch, toy::one_cta_each(batch), toy::machine(1), kernel, options), base::InputError);
   kernel.shared_bytes = 1 << 20;
-  EXPECT_THROW(simulate(batch, toy::one_cta_each(batch), toy::machine(1), kernel), workloads::InputError);
-  EXPECT_THROW(grid_of(toy::machine(1), kernel), workloads::InputError);
+  EXPECT_THROW(simulate(batch, toy::one_cta_each(batch), toy::machine(1), kernel), base::InputError);
+  EXPECT_THROW(grid_of(toy::machine(1), kernel), base::InputError);
 }
 
 TEST(Simulate, AnEmptyPlanTakesItsLaunch) {

@@ -10,13 +10,13 @@
 #include <sstream>
 #include <string>
 
+#include "base/error.h"
 #include "cli/advise_export.h"
 #include "cli/predict.h"
 #include "schedules/schedules.h"
 #include "simulator/machine.h"
 #include "tests/cli/process.h"
 #include "tests/sweep/target.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -129,8 +129,8 @@ TEST(ErrorBand, IsReadFromTheFileOfMeasuredAccuracyAndNeverInvented) {
   EXPECT_NE(error_band("h200", "h200 (sms=100)").find("not judged"), std::string::npos);
   EXPECT_NE(error_band("h200", "h200").find("fixed-split:fa2"), std::string::npos);
   EXPECT_NE(error_band("b200", "b200").find("not yet judged"), std::string::npos);
-  EXPECT_THROW(error_band_from("{", "f", "h200"), workloads::InputError);
-  EXPECT_THROW(error_band_from(R"({"judged":[{"machine":"h200"}]})", "f", "h200"), workloads::InputError);
+  EXPECT_THROW(error_band_from("{", "f", "h200"), base::InputError);
+  EXPECT_THROW(error_band_from(R"({"judged":[{"machine":"h200"}]})", "f", "h200"), base::InputError);
 }
 
 /// What a table lookup must answer, by the words of the export: the largest tabulated values that are not above.

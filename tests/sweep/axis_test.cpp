@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/sweep_fields.h"
-#include "workloads/error.h"
 
 namespace splitwave::cli {
 namespace {
@@ -94,21 +94,21 @@ TEST(Axis, RefusesWhatIsWrongAndNamesIt) {
     try {
       parse_axis(kTokens, values);
       ADD_FAILURE() << "accepted: " << values;
-    } catch (const workloads::InputError& error) {
+    } catch (const base::InputError& error) {
       const std::string message = error.what();
       EXPECT_NE(message.find("--axis context"), std::string::npos) << message;
       EXPECT_NE(message.find("allowed: "), std::string::npos) << message;
       EXPECT_EQ(message.find('\n'), std::string::npos) << message;
     }
   }
-  EXPECT_THROW(parse_axis(kCount, "0"), workloads::InputError);
-  EXPECT_THROW(parse_axis(kCount, "1:2000000"), workloads::InputError);
-  EXPECT_THROW(parse_axis(kWord, "f16,,bf16"), workloads::InputError);
+  EXPECT_THROW(parse_axis(kCount, "0"), base::InputError);
+  EXPECT_THROW(parse_axis(kCount, "1:2000000"), base::InputError);
+  EXPECT_THROW(parse_axis(kWord, "f16,,bf16"), base::InputError);
 }
 
 TEST(Axis, NeedsAKeyAndValues) {
   for (const char* argument : {"", "context", "=1", "context="}) {
-    EXPECT_THROW(split_axis(argument), workloads::InputError) << argument;
+    EXPECT_THROW(split_axis(argument), base::InputError) << argument;
   }
   EXPECT_EQ(split_axis("context=1,2").key, "context");
 }
@@ -141,7 +141,7 @@ TEST(Fields, AreFoundByNameOrNearNamesAreOffered) {
   try {
     find_field("contxt");
     ADD_FAILURE() << "found contxt";
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     EXPECT_NE(std::string(error.what()).find("did you mean context"), std::string::npos) << error.what();
   }
 }

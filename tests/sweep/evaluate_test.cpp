@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/build_info.h"
 #include "cli/predict.h"
 #include "cli/sweep_space.h"
 #include "reports/record.h"
 #include "simulator/machine.h"
 #include "tests/sweep/target.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -126,7 +126,7 @@ TEST(SweepSpace, RefusesWhatCannotBeMeant) {
     try {
       space_of(spec, axes, schedules);
       ADD_FAILURE() << "accepted: " << said;
-    } catch (const workloads::InputError& error) {
+    } catch (const base::InputError& error) {
       EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
     }
   };

@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/predict.h"
 #include "schedules/schedules.h"
 #include "simulator/machine.h"
 #include "tests/sweep/target.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -128,7 +128,7 @@ TEST(Explain, JsonHoldsTheSameNumbers) {
 }
 
 TEST(Explain, RefusesWhatPredictRefuses) {
-  EXPECT_THROW(explain("fa4", workload("llama-3-8b:1q1s1k"), target("h200")), workloads::InputError);
+  EXPECT_THROW(explain("fa4", workload("llama-3-8b:1q1s1k"), target("h200")), base::InputError);
 }
 
 TEST(Explain, AnEmptyContextIsExplainedToo) {

@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cli/explain.h"
 #include "cli/gantt.h"
 #include "cli/trace.h"
 #include "simulator/machine.h"
 #include "tests/reports/golden.h"
 #include "tests/sweep/toy.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -67,7 +67,7 @@ TEST(Gantt, SaysWhatItLeavesOut) {
 TEST(Gantt, RefusesMoreSpansThanAPictureHolds) {
   Toy fa2("fa2");
   fa2.timeline.spans.resize(kMostGanttSpans + 1, fa2.timeline.spans.front());
-  EXPECT_THROW(gantt_svg(std::vector<TracedRun>{fa2.traced()}), workloads::InputError);
+  EXPECT_THROW(gantt_svg(std::vector<TracedRun>{fa2.traced()}), base::InputError);
 }
 
 TEST(Trace, OfTheToyIsAsApproved) {

@@ -7,9 +7,9 @@
 #include <functional>
 #include <string>
 
+#include "base/error.h"
 #include "simulator/machine.h"
 #include "tests/cli/process.h"
-#include "workloads/error.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -36,7 +36,7 @@ void expect_refused(const std::function<void()>& action, const std::string& said
   try {
     action();
     ADD_FAILURE() << "accepted: " << said;
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     EXPECT_NE(std::string(error.what()).find(said), std::string::npos) << error.what();
     EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
   }
@@ -46,7 +46,7 @@ TEST(Shard, Parses) {
   EXPECT_EQ(parse_shard("2/8").index, 2);
   EXPECT_EQ(parse_shard("2/8").count, 8);
   for (const char* wrong : {"", "1", "/", "1/", "/1", "0/4", "5/4", "-1/4", "1/4/4", "1/4 ", "a/b", "1/99999999"}) {
-    EXPECT_THROW(parse_shard(wrong), workloads::InputError) << wrong;
+    EXPECT_THROW(parse_shard(wrong), base::InputError) << wrong;
   }
 }
 

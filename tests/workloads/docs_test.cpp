@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text.h"
 #include "workloads/format_keys.h"
 #include "workloads/generate.h"
 #include "workloads/load.h"
@@ -14,7 +15,7 @@ namespace splitwave::workloads {
 namespace {
 
 const std::string& page() {
-  static const std::string text = read_text_file(SPLITWAVE_SOURCE_DIR "/docs/workloads.md");
+  static const std::string text = base::read_text_file(SPLITWAVE_SOURCE_DIR "/docs/workloads.md");
   return text;
 }
 

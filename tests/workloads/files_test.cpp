@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
 #include "tests/workloads/refused.h"
 #include "workloads/load.h"
-#include "workloads/text.h"
 
 namespace splitwave::workloads {
 namespace {
@@ -76,7 +76,7 @@ TEST_F(Files, Refusals) {
 
 TEST_F(Files, UnreadableFilesAndLoops) {
   std::filesystem::create_symlink(path("loop"), path("loop"));
-  tests::expect_refused([&] { read_text_file(path("loop")); }, {"loop", "cannot be read"});
+  tests::expect_refused([&] { base::read_text_file(path("loop")); }, {"loop", "cannot be read"});
   if (geteuid() == 0) GTEST_SKIP() << "root may read every file";
   const std::string secret = write("secret.json", "{}");
   ASSERT_EQ(chmod(secret.c_str(), 0), 0);
@@ -85,7 +85,7 @@ TEST_F(Files, UnreadableFilesAndLoops) {
 
 TEST_F(Files, LargeFilesAreRefusedUnread) {
   const std::string large = write("large.json", "{}");
-  std::filesystem::resize_file(large, static_cast<std::uintmax_t>(kMaxFileBytes) + 1);  // a hole; takes no disk
+  std::filesystem::resize_file(large, static_cast<std::uintmax_t>(base::kMaxFileBytes) + 1);  // a hole; takes no disk
   refused(large, "has 67108865 bytes; at most 67108864");
 }
 

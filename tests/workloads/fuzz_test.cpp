@@ -6,8 +6,9 @@
 
 #include <algorithm>
 
+#include "base/embedded_file.h"
+#include "base/error.h"
 #include "workloads/data.h"
-#include "workloads/error.h"
 #include "workloads/import.h"
 #include "workloads/limits.h"
 #include "workloads/load.h"
@@ -64,7 +65,7 @@ void parses_or_refuses(const std::string& text) {
       validate(workload);
       RC_ASSERT(parse_json(to_json(workload), "again").at(0) == workload);
     }
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     const std::string message = error.what();
     RC_ASSERT(message.rfind("damaged", 0) == 0U);
     RC_ASSERT(message.size() < 700U);
@@ -74,7 +75,7 @@ void parses_or_refuses(const std::string& text) {
 
 std::string any_document() {
   if (*rc::gen::arbitrary<bool>()) return to_json(any_workload());
-  const std::span<const EmbeddedFile> suites = suite_files();
+  const std::span<const base::EmbeddedFile> suites = suite_files();
   const std::string text(suites[static_cast<std::size_t>(in(0, static_cast<std::int64_t>(suites.size()) - 1))].text);
   // One entry of a suite is enough, and quick.
   const std::string opening = "    {\n";
@@ -129,7 +130,7 @@ RC_GTEST_PROP(DamagedFiles, SpecsOfAnyCharacters, ()) {
   if (*rc::gen::arbitrary<bool>()) spec = "h=8/2,d=64:" + spec;
   try {
     validate(parse_spec(spec));
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     RC_ASSERT(std::string(error.what()).size() < 700U);
   }
 }
@@ -147,7 +148,7 @@ RC_GTEST_PROP(DamagedFiles, ForeignFiles, ()) {
     } else {
       import_trace(text, "damaged");
     }
-  } catch (const InputError& error) {
+  } catch (const base::InputError& error) {
     RC_ASSERT(std::string(error.what()).rfind("damaged", 0) == 0U);
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "base/text.h"
 #include "tests/workloads/refused.h"
 #include "workloads/import.h"
 #include "workloads/load.h"
@@ -11,7 +12,7 @@ namespace {
 const std::string kData = SPLITWAVE_SOURCE_DIR "/tests/workloads/data/";
 
 TEST(ImportTrace, AzuresColumns) {
-  const std::vector<TraceRequest> trace = import_trace(read_text_file(kData + "azure.csv"), "azure.csv");
+  const std::vector<TraceRequest> trace = import_trace(base::read_text_file(kData + "azure.csv"), "azure.csv");
   ASSERT_EQ(trace.size(), 4U);
   EXPECT_EQ(trace[0], (TraceRequest{0, 4808, 10}));
   EXPECT_EQ(trace[1].prompt_tokens, 3180);
@@ -21,7 +22,8 @@ TEST(ImportTrace, AzuresColumns) {
 }
 
 TEST(ImportTrace, MooncakesKeys) {
-  const std::vector<TraceRequest> trace = import_trace(read_text_file(kData + "mooncake.jsonl"), "mooncake.jsonl");
+  const std::vector<TraceRequest> trace =
+      import_trace(base::read_text_file(kData + "mooncake.jsonl"), "mooncake.jsonl");
   EXPECT_EQ(trace, (std::vector<TraceRequest>{{0, 6758, 500}, {0, 7322, 490}, {3.5, 100, 1}}));
 }
 

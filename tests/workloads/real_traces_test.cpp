@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/text.h"
 #include "workloads/generate.h"
 #include "workloads/import.h"
 #include "workloads/load.h"
@@ -31,7 +32,7 @@ class RealTrace : public testing::TestWithParam<Published> {
     const char* folder = std::getenv("SPLITWAVE_TRACES");
     if (folder == nullptr) return {};
     const std::string path = std::filesystem::path(folder) / GetParam().file;
-    return import_trace(read_text_file(path), path);
+    return import_trace(base::read_text_file(path), path);
   }
 };
 

@@ -7,7 +7,7 @@
 #include <initializer_list>
 #include <string>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
 namespace splitwave::tests {
 
@@ -16,7 +16,7 @@ template <typename Call>
 void expect_refused(Call call, std::initializer_list<const char*> parts) {
   try {
     call();
-  } catch (const workloads::InputError& error) {
+  } catch (const base::InputError& error) {
     const std::string message = error.what();
     EXPECT_LT(message.size(), 600U) << message;
     EXPECT_TRUE(std::all_of(message.begin(), message.end(), [](char c) { return c >= ' ' && c <= '~'; })) << message;

@@ -13,8 +13,9 @@
 #include <valijson/schema_parser.hpp>
 #include <valijson/validator.hpp>
 
+#include "base/embedded_file.h"
+#include "base/error.h"
 #include "workloads/data.h"
-#include "workloads/error.h"
 #include "workloads/format_keys.h"
 #include "workloads/generate.h"
 #include "workloads/load.h"
@@ -94,7 +95,7 @@ TEST(Schema, NamesAreThoseOfTheEnumerations) {
 }
 
 TEST(Schema, AcceptsTheShippedSuitesAndWhatIsPrinted) {
-  for (const EmbeddedFile& suite : suite_files()) EXPECT_TRUE(matches(Json::parse(suite.text))) << suite.name;
+  for (const base::EmbeddedFile& suite : suite_files()) EXPECT_TRUE(matches(Json::parse(suite.text))) << suite.name;
   for (const Workload& workload : load("real")) EXPECT_TRUE(matches(Json::parse(to_json(workload)))) << workload.name;
 }
 
@@ -126,7 +127,7 @@ TEST(Schema, RefusesWhatTheParserRefuses) {
     Json document = Json::parse(good);
     document[Json::json_pointer(place)] = Json::parse(value);
     EXPECT_FALSE(matches(document)) << place << ' ' << value;
-    EXPECT_THROW(parse_json(document.dump(), "w.json"), InputError) << place << ' ' << value;
+    EXPECT_THROW(parse_json(document.dump(), "w.json"), base::InputError) << place << ' ' << value;
   }
 }
 

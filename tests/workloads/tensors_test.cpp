@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "workloads/tensors.h"
+#include "base/memory.h"
 
 #include <gtest/gtest.h>
 
@@ -157,7 +158,7 @@ TEST(Tensors, MemoryIsCheckedBeforeItIsTaken) {
 TEST(Tensors, SizesBeyondTwoToThe31AreRefusedNotWrapped) {
   // 2^30 tokens of 4096 heads of 1024 elements: 2^53 bytes per tensor.
   const Workload w = parse_spec("h=4096/4096,d=1024:q1s1048576k");
-  tests::expect_refused([&] { make_tensors(w, available_memory_bytes()); }, {"18014398517870592"});
+  tests::expect_refused([&] { make_tensors(w, base::available_memory_bytes()); }, {"18014398517870592"});
 }
 
 TEST(Tensors, EmptyBatchAndEmptyContextsNeedNoMemory) {
@@ -180,8 +181,8 @@ TEST(Tensors, StoredElementsAreLoadedRounded) {
 }
 
 TEST(Tensors, AvailableMemoryIsAPlausibleFigure) {
-  EXPECT_GT(available_memory_bytes(), std::int64_t{16} << 20);
-  EXPECT_LT(available_memory_bytes(), std::int64_t{1} << 50);
+  EXPECT_GT(base::available_memory_bytes(), std::int64_t{16} << 20);
+  EXPECT_LT(base::available_memory_bytes(), std::int64_t{1} << 50);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "workloads/document.h"
+#include "base/document.h"
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 /// Throws InputError "WHERE: KEY is FOUND; allowed: ALLOWED".
 [[noreturn]] void refuse_value(const std::string& where, const std::string& key, const std::string& found,
@@ -57,4 +57,4 @@ class Fields {
   std::string path_;
 };
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

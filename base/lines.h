@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 /// The lines of a text that hold more than spaces. A UTF-8 byte order mark before them is passed over.
 class Lines {
@@ -33,4 +33,4 @@ class Lines {
   std::int64_t number_ = 0;
 };
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/text.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 
-#include "workloads/load.h"
-
-namespace splitwave::workloads {
+namespace splitwave::base {
 namespace {
 
 TEST(Text, PrintableShowsBytesAndCutsLongText) {
@@ -40,4 +38,4 @@ TEST(Text, NearestNames) {
 }
 
 }  // namespace
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

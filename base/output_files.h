@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace splitwave::reports {
+namespace splitwave::base {
 
 /// Creates the folder and its parents. Throws InputError naming it and the reason.
 void make_folder(const std::filesystem::path& folder);
@@ -46,4 +46,4 @@ class GrowingFile {
   std::chrono::steady_clock::time_point synced_;
 };
 
-}  // namespace splitwave::reports
+}  // namespace splitwave::base

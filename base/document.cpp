@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/document.h"
+#include "base/document.h"
 
 #include <fmt/format.h>
 
@@ -8,10 +8,10 @@
 #include <unordered_set>
 #include <utility>
 
-#include "workloads/error.h"
-#include "workloads/text.h"
+#include "base/error.h"
+#include "base/text.h"
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 namespace {
 
@@ -187,4 +187,4 @@ JsonValue parse_document(std::string_view text, const std::string& where) {
   return builder.take();
 }
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

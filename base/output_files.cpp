@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/output_files.h"
+#include "base/output_files.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,16 +11,16 @@
 #include <system_error>
 #include <utility>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
-namespace splitwave::reports {
+namespace splitwave::base {
 namespace {
 
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const fs::path& path, int error) {
-  throw workloads::InputError(fmt::format("{}: cannot write: {}; allowed: a writable place with free space",
-                                          path.string(), std::generic_category().message(error)));
+  throw InputError(fmt::format("{}: cannot write: {}; allowed: a writable place with free space", path.string(),
+                               std::generic_category().message(error)));
 }
 
 /// Writes everything, or returns errno.
@@ -82,7 +82,7 @@ void write_file(const fs::path& path, std::string_view text) {
 GrowingFile::GrowingFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {
   for (const fs::path& taken : {path_, partial_}) {
     if (fs::exists(fs::symlink_status(taken))) {
-      throw workloads::InputError(fmt::format(
+      throw InputError(fmt::format(
           "{}: exists from an earlier run and is not replaced; allowed: a folder without results", taken.string()));
     }
   }
@@ -123,4 +123,4 @@ void GrowingFile::finish() {
   }
 }
 
-}  // namespace splitwave::reports
+}  // namespace splitwave::base

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reports/output_files.h"
+#include "base/output_files.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -10,9 +10,9 @@
 #include <fstream>
 #include <iterator>
 
-#include "workloads/error.h"
+#include "base/error.h"
 
-namespace splitwave::reports {
+namespace splitwave::base {
 namespace {
 
 namespace fs = std::filesystem;
@@ -63,7 +63,7 @@ template <typename Action>
 std::string refusal(Action action) {
   try {
     action();
-  } catch (const workloads::InputError& error) {
+  } catch (const InputError& error) {
     return error.what();
   }
   return "accepted";
@@ -135,4 +135,4 @@ TEST_F(OutputFiles, EarlierResultsAreNeverReplaced) {
 }
 
 }  // namespace
-}  // namespace splitwave::reports
+}  // namespace splitwave::base

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 /// Bad input or usage, the one exception type for it: a file, key or value that is not allowed. The message is one
 /// line that names where, what was found and what is allowed. The command line turns it into exit status 2.
@@ -19,4 +19,4 @@ class MissingError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/parallel.h"
+#include "base/parallel.h"
 
 #include <omp.h>
 
@@ -10,7 +10,7 @@ void __tsan_release(void* address);  // NOLINT(bugprone-reserved-identifier)
 }
 #endif
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 namespace {
 
 /// Tells ThreadSanitizer of the order that OpenMP's fork and join make: libgomp is not built with it, so that it would
@@ -51,4 +51,4 @@ int default_threads() {
   return omp_get_max_threads();
 }
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

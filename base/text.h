@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 /// Largest file that is read, so that memory and time stay bounded. Units: bytes.
 inline constexpr std::int64_t kMaxFileBytes = std::int64_t{64} << 20;
@@ -20,10 +20,17 @@ std::string printable(std::string_view text, std::size_t limit = 60);
 /// Offset of the first byte that is not part of valid UTF-8 (RFC 3629), or npos.
 std::size_t invalid_utf8_at(std::string_view text);
 
+/// The (at most three) names closest to `name` by edit distance, for "did you mean"; none if nothing is close.
+std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names);
+
 /// "; did you mean a or b?", or nothing when no name is close. For the end of an error message.
 std::string did_you_mean(std::string_view name, const std::vector<std::string>& names);
 
 /// The names, separated by ", ".
 std::string join(const std::vector<std::string>& names);
 
-}  // namespace splitwave::workloads
+/// Reads a whole file. Throws InputError naming the file and the reason (missing, a directory, unreadable, not
+/// UTF-8, larger than the limit).
+std::string read_text_file(const std::string& path);
+
+}  // namespace splitwave::base

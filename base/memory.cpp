@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/memory.h"
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
 #include <string>
 
-#include "workloads/tensors.h"
-
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::int64_t available_memory_bytes() {
   return std::min(kernel_bytes(), control_group_bytes());
 }
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

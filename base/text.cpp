@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/text.h"
+#include "base/text.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,10 +12,9 @@
 #include <numeric>
 #include <utility>
 
-#include "workloads/error.h"
-#include "workloads/load.h"
+#include "base/error.h"
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 namespace {
 
@@ -135,4 +134,4 @@ std::string read_text_file(const std::string& path) {
   return text;
 }
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

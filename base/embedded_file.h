@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 /// A data file compiled into the binary (cmake/Embed.cmake): its name without folder and ending, and its text.
 struct EmbeddedFile {
@@ -12,4 +12,4 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "workloads/fields.h"
+#include "base/fields.h"
 
 #include <fmt/format.h>
 
@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "workloads/error.h"
-#include "workloads/text.h"
+#include "base/error.h"
+#include "base/text.h"
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 void refuse_value(const std::string& where, const std::string& key, const std::string& found,
                   const std::string& allowed) {
@@ -137,4 +137,4 @@ const JsonValue& Fields::array(std::string_view key) const {
   return member;
 }
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base

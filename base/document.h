@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace splitwave::workloads {
+namespace splitwave::base {
 
 /// Limits of one document (one file, or one line of JSON Lines), so that memory and time stay bounded.
 inline constexpr int kMaxDepth = 32;
@@ -42,4 +42,4 @@ struct JsonValue {
 /// with one line that begins with `where`.
 JsonValue parse_document(std::string_view text, const std::string& where);
 
-}  // namespace splitwave::workloads
+}  // namespace splitwave::base
