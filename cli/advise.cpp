@@ -1,210 +1,176 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/advise.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <atomic>
-#include <exception>
-#include <limits>
-#include <mutex>
-#include <thread>
+#include <array>
+#include <cctype>
+#include <memory>
+#include <utility>
 
+#include "base/build_info.h"
 #include "base/error.h"
-#include "cli/predict.h"
-#include "schedules/rules/fa2.h"
+#include "base/output_files.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/output.h"
+#include "cli/progress.h"
+#include "cli/signals.h"
+#include "schedules/schedules.h"
+#include "studies/advise.h"
+#include "studies/advise_export.h"
+#include "studies/sweep_axis.h"
+#include "studies/target.h"
+#include "workloads/limits.h"
+#include "workloads/load.h"
 
 namespace splitwave::cli {
 namespace {
 
-constexpr std::int32_t kMostSplits = 128;
-
-workloads::Workload uniform(const AdviseQuestion& question, std::int32_t batch, std::int32_t context) {
-  workloads::Workload workload;
-  workload.name = fmt::format("batch {} context {}", batch, context);
-  workload.geometry = question.geometry;
-  workload.requests.assign(static_cast<std::size_t>(batch), {question.query_len, context});
-  validate(workload);
-  return workload;
-}
-
-/// The prediction, or nothing if it is shown to take longer than `limit` or the schedule cannot serve the workload.
-std::optional<Choice> choice_within(double limit, const std::string& schedule, const workloads::Workload& workload,
-                                    const Target& target) {
-  try {
-    const std::optional<Prediction> made = predict_within(limit, schedule, workload, target);
-    if (!made) return std::nullopt;
-    return Choice{schedule, made->plan.num_splits, made->timeline.seconds};
-  } catch (const base::InputError&) {
-    return std::nullopt;
-  }
-}
-
-/// The fastest of the counts, the least of those that are equally fast. The count next to FlashAttention-2's answer
-/// goes first, and what a bound shows to be slower than the best so far is left out.
-std::optional<Choice> best_split(const workloads::Workload& workload, const Target& target,
-                                 std::vector<std::int32_t> counts) {
-  double limit = std::numeric_limits<double>::infinity();
-  if (const auto ruled = choice_within(limit, "fixed-split:fa2", workload, target)) {
-    const auto above = std::upper_bound(counts.begin(), counts.end(), ruled->num_splits);
-    if (above != counts.begin()) std::rotate(counts.begin(), above - 1, above);
-  }
-  std::optional<Choice> best;
-  for (const std::int32_t count : counts) {
-    const auto choice = choice_within(limit, fmt::format("fixed-split:{}", count), workload, target);
-    if (!choice) continue;
-    const bool earlier = best && choice->seconds == best->seconds && choice->num_splits < best->num_splits;
-    if (!best || choice->seconds < best->seconds || earlier) best = choice;
-    limit = best->seconds;
-  }
-  return best;
-}
-
-AdvicePoint answer(const AdviseQuestion& question, const Target& target, std::int32_t batch, std::int32_t context) {
-  const workloads::Workload workload = uniform(question, batch, context);
-  AdvicePoint point;
-  point.batch = batch;
-  point.context = context;
-  point.split = best_split(workload, target, distinct_splits(question.geometry, context));
-  std::vector<Choice> all;
-  if (point.split) all.push_back(*point.split);
-  const std::vector<Choice> ruled = try_schedules(workload, target, question.rules);
-  for (const std::string& rule : question.rules) {
-    const auto found =
-        std::find_if(ruled.begin(), ruled.end(), [&](const Choice& choice) { return choice.schedule == rule; });
-    point.rule_seconds.push_back(found == ruled.end() ? std::nullopt : std::optional(found->seconds));
-  }
-  all.insert(all.end(), ruled.begin(), ruled.end());
-  if (all.empty()) {
-    throw base::InputError(fmt::format("advise: no schedule can serve {} on {}", workload.name, target.name));
-  }
-  point.best =
-      *std::min_element(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
-  return point;
-}
-
-/// Answers points in any order on several threads, and reports on this one.
-class Answering {
- public:
-  Answering(const AdviseQuestion& question, const Target& target, Advice& advice)
-      : question_(question), target_(target), advice_(advice) {}
-
-  void run(int threads, const std::function<void(std::size_t)>& done) {
-    std::vector<std::thread> others;
-    for (int i = 1; i < threads; ++i) others.emplace_back([this] { work(nullptr); });
-    work(&done);
-    for (std::thread& other : others) other.join();
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  void work(const std::function<void(std::size_t)>* done) {
-    try {
-      for (std::size_t i = next_++; i < advice_.points.size(); i = next_++) {
-        const std::size_t contexts = question_.contexts.size();
-        advice_.points[i] =
-            answer(question_, target_, question_.batches[i / contexts], question_.contexts[i % contexts]);
-        const std::size_t finished = ++finished_;
-        if (done != nullptr) (*done)(finished);
-      }
-    } catch (...) {
-      next_ = advice_.points.size();
-      const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
-    }
-  }
-
-  const AdviseQuestion& question_;
-  const Target& target_;
-  Advice& advice_;
-  std::atomic<std::size_t> next_ = 0;
-  std::atomic<std::size_t> finished_ = 0;
-  std::mutex mutex_;
-  std::exception_ptr error_;
+struct AdviseCommand {
+  std::string model;
+  studies::MachineOptions machine{{"h200"}};
+  std::vector<std::string> rules;
+  std::string batches = "1..256x2";
+  std::string contexts = "512..128kx2";
+  std::int32_t query_len = 1;
+  std::int32_t threads = 0;
+  std::string format = "table";
+  std::string file;
+  bool json = false;
 };
 
-void drop_useless_rules(Advice& advice) {
-  for (std::size_t rule = advice.question.rules.size(); rule-- > 0;) {
-    const bool serves = std::any_of(advice.points.begin(), advice.points.end(),
-                                    [&](const AdvicePoint& point) { return point.rule_seconds[rule].has_value(); });
-    if (serves) continue;
-    const auto offset = static_cast<std::ptrdiff_t>(rule);
-    advice.question.rules.erase(advice.question.rules.begin() + offset);
-    for (AdvicePoint& point : advice.points) point.rule_seconds.erase(point.rule_seconds.begin() + offset);
+using Export = std::string (*)(const studies::Advice&, const studies::AdviceOrigin&);
+constexpr std::array<std::pair<const char*, Export>, 5> kExports = {{{"table", &studies::advice_table},
+                                                                     {"csv", &studies::advice_csv},
+                                                                     {"json", &studies::advice_json},
+                                                                     {"cpp", &studies::advice_cpp},
+                                                                     {"python", &studies::advice_python}}};
+
+std::vector<std::int32_t> values(std::string_view name, std::int64_t most, bool binary, const std::string& text) {
+  const studies::AxisDomain domain{name, studies::AxisType::integer, 1, static_cast<double>(most), binary, "--"};
+  std::vector<std::int32_t> result;
+  for (const studies::AxisValue& value : studies::parse_axis(domain, text).values) {
+    result.push_back(static_cast<std::int32_t>(value.integer()));
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+studies::AdviseQuestion question_of(const AdviseCommand& options) {
+  studies::AdviseQuestion question;
+  question.geometry = workloads::parse_spec(options.model + ":1q1s1").geometry;
+  question.query_len = options.query_len;
+  question.batches = values("batch", workloads::kMaxRequests, false, options.batches);
+  question.contexts = values("context", workloads::kMaxContextLen, true, options.contexts);
+  question.rules = options.rules.empty() ? studies::library_rules(question.geometry) : options.rules;
+  for (const std::string& rule : question.rules) schedules::find(rule);
+  const std::size_t points = question.batches.size() * question.contexts.size();
+  if (points > studies::kMostAdvicePoints) {
+    throw base::InputError(fmt::format("advise: {} batches times {} contexts are {} points; allowed: at most {}",
+                                       question.batches.size(), question.contexts.size(), points,
+                                       studies::kMostAdvicePoints));
+  }
+  return question;
+}
+
+/// A word of a command line as a shell reads it.
+std::string quoted(const std::string& word) {
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
+           std::string_view("_-./=:,@").find(c) != std::string_view::npos;
+  };
+  return std::all_of(word.begin(), word.end(), plain) ? word : fmt::format("'{}'", word);
+}
+
+std::string command_of(const AdviseCommand& options) {
+  std::string command =
+      fmt::format("splitwave advise --model {} --gpu {} --batch {} --context {}", quoted(options.model),
+                  quoted(options.machine.gpus.front()), quoted(options.batches), quoted(options.contexts));
+  if (options.query_len != 1) command += fmt::format(" --query-len {}", options.query_len);
+  command += studies::override_words(options.machine);
+  if (!options.rules.empty()) command += fmt::format(" --schedule {}", fmt::join(options.rules, ","));
+  command += fmt::format(" --format {}", options.format);
+  return base::printable(command, 1000);  // it goes into comments: no control characters
+}
+
+void run_advise(AdviseCommand options) {
+  if (options.json) options.format = "json";
+  const auto chosen =
+      std::find_if(kExports.begin(), kExports.end(), [&](const auto& entry) { return entry.first == options.format; });
+  if (options.machine.gpus.size() != 1) {
+    throw base::InputError(fmt::format("--gpu: {} machines are given; allowed: one", options.machine.gpus.size()));
+  }
+  const studies::AdviseQuestion question = question_of(options);
+  const int threads = thread_count(options.threads);
+  const studies::Target target = studies::targets(options.machine, threads).front();
+  catch_stop_signals();
+  const std::size_t points = question.batches.size() * question.contexts.size();
+  std::string text;
+  {
+    Progress progress(static_cast<double>(points));
+    std::size_t reported = 0;
+    const studies::Advice advice = studies::advise(question, target, threads, [&](std::size_t finished) {
+      stop_if_asked();
+      progress.add(static_cast<double>(finished - reported));
+      reported = finished;
+      progress.show(fmt::format("{} of {} points", finished, points));
+    });
+    const std::string build = fmt::format("splitwave {} ({})", base::version(), base::commit());
+    text = chosen->second(advice, {command_of(options), build, studies::error_band(target.machine.name, target.name)});
+  }
+  if (options.file.empty()) {
+    print(text);
+  } else {
+    base::write_file(options.file, text);
   }
 }
 
-/// Seconds of a rule, or with the index past the last one of the best choice.
-std::optional<double> seconds_of(const AdvicePoint& point, std::size_t rule) {
-  return rule < point.rule_seconds.size() ? point.rule_seconds[rule] : std::optional(point.best.seconds);
-}
-
-void add_cliff(Advice& advice, std::size_t rule, const AdvicePoint& before, const AdvicePoint& after,
-               bool along_batch) {
-  const std::optional<double> first = seconds_of(before, rule);
-  const std::optional<double> second = seconds_of(after, rule);
-  const std::int32_t from = along_batch ? before.batch : before.context;
-  const std::int32_t to = along_batch ? after.batch : after.context;
-  if (!first || !second || from == 0) return;
-  const double jump = (*second / to) / (*first / from);
-  if (jump <= kCliff) return;
-  const std::string name = rule < advice.question.rules.size() ? advice.question.rules[rule] : "best";
-  advice.cliffs.push_back({name, along_batch, after.batch, after.context, from, jump});
-}
-
-void find_cliffs(Advice& advice) {
-  const std::size_t batches = advice.question.batches.size();
-  const std::size_t contexts = advice.question.contexts.size();
-  for (std::size_t rule = 0; rule <= advice.question.rules.size(); ++rule) {
-    for (std::size_t b = 0; b < batches; ++b) {
-      for (std::size_t c = 0; c < contexts; ++c) {
-        if (b > 0) add_cliff(advice, rule, advice.at(b - 1, c), advice.at(b, c), true);
-        if (c > 0) add_cliff(advice, rule, advice.at(b, c - 1), advice.at(b, c), false);
-      }
-    }
-  }
-  std::stable_sort(advice.cliffs.begin(), advice.cliffs.end(),
-                   [](const Cliff& a, const Cliff& b) { return a.jump > b.jump; });
+CLI::Validator known_format() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        std::vector<std::string> names;
+        names.reserve(std::size(kExports));
+        for (const auto& [name, function] : kExports) names.emplace_back(name);
+        if (std::find(names.begin(), names.end(), text) != names.end()) return "";
+        return fmt::format("{} is not allowed; allowed: {}", base::printable(text), base::join(names));
+      },
+      "");
 }
 
 }  // namespace
 
-std::vector<std::string> library_rules(const workloads::Geometry& geometry) {
-  std::vector<std::string> rules = {"fixed-split:fa2", "fixed-split:fa3",    "fa3", "seq-aware", "lean", "lean:ort",
-                                    "flashinfer",      "flashinfer-holistic"};
-  // FlashMLA's planner would cut any geometry, but its library has kernels for latent attention only.
-  if (geometry.kind == workloads::AttentionKind::mla) rules.emplace_back("flashmla");
-  return rules;
-}
-
-std::vector<std::int32_t> distinct_splits(const workloads::Geometry& geometry, std::int32_t context) {
-  const std::int32_t tile = schedules::fa2_split_block_n(geometry.head_dim);
-  const std::int32_t tiles = std::max(1, (context + tile - 1) / tile);
-  std::vector<std::int32_t> counts;
-  std::int32_t longest = 0;
-  for (std::int32_t count = 1; count <= std::min(tiles, kMostSplits); ++count) {
-    const std::int32_t tiles_per_split = (tiles + count - 1) / count;
-    if (tiles_per_split != longest) counts.push_back(count);
-    longest = tiles_per_split;
-  }
-  return counts;
-}
-
-std::optional<double> AdvicePoint::regret(std::size_t rule) const {
-  if (!rule_seconds[rule]) return std::nullopt;
-  return *rule_seconds[rule] / best.seconds - 1;
-}
-
-Advice advise(const AdviseQuestion& question, const Target& target, int threads,
-              const std::function<void(std::size_t)>& done) {
-  Advice advice;
-  advice.question = question;
-  advice.machine = target.name;
-  advice.points.resize(question.batches.size() * question.contexts.size());
-  Answering(question, target, advice).run(threads, done);
-  drop_useless_rules(advice);
-  find_cliffs(advice);
-  return advice;
+void add_advise(CLI::App& program, int&) {
+  const auto options = std::make_shared<AdviseCommand>();
+  CLI::App* verb = program.add_subcommand("advise", "Best schedule and split count over batch sizes and contexts");
+  verb->footer(
+      "  splitwave advise --model llama-3-8b --gpu h200\n"
+      "  splitwave advise --model llama-3-70b@tp=8 --gpu h100-sxm --batch 1:64 --context 1k,8k,32k --format csv\n"
+      "  splitwave advise --model h=32/8,d=128 --gpu h200 --format cpp --file num_splits.h");
+  verb->add_option("--model", options->model, "catalogue model, MODEL@tp=N, or a geometry such as h=32/8,d=128")
+      ->type_name("NAME|GEOMETRY")
+      ->required();
+  add_machine_options(*verb, options->machine);
+  verb->add_option("--batch", options->batches, "requests: a,b,c or first:last[:step] or first..lastxfactor")
+      ->type_name("VALUES")
+      ->capture_default_str();
+  verb->add_option("--context", options->contexts, "tokens of every request's context, in the same forms")
+      ->type_name("VALUES")
+      ->capture_default_str();
+  verb->add_option("--query-len", options->query_len, "query tokens of every request")
+      ->type_name("N")
+      ->check(integer_between(1, workloads::kMaxQueryLen))
+      ->capture_default_str();
+  add_schedule_option(*verb, options->rules);
+  verb->get_option("--schedule")->description("rules to set against the best choice; the libraries' own if not given");
+  verb->add_option("--format", options->format, "table, csv, json, cpp (a header) or python (a module)")
+      ->type_name("FORMAT")
+      ->check(known_format())
+      ->capture_default_str();
+  verb->add_option("--file", options->file, "write there instead of standard output")->type_name("FILE");
+  add_threads_option(*verb, options->threads);
+  add_json_option(*verb, options->json, "the same as --format json (docs/advise.md)");
+  verb->callback([options] { run_advise(*options); });
 }
 
 }  // namespace splitwave::cli

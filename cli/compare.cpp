@@ -7,30 +7,32 @@
 #include <chrono>
 #include <memory>
 
+#include "base/build_info.h"
 #include "base/output_files.h"
-#include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/predict.h"
 #include "cli/signals.h"
+#include "cli/watch.h"
 #include "reports/figures.h"
 #include "reports/markdown_report.h"
 #include "reports/statistics.h"
 #include "reports/table.h"
+#include "studies/choose.h"
+#include "studies/measure.h"
+#include "studies/predict.h"
 
 namespace splitwave::cli {
 namespace {
 
 struct CompareOptions {
   WorkloadOptions workload{"real", {}};
-  MachineOptions machine{{"h100-sxm", "h200"}};
+  studies::MachineOptions machine{{"h100-sxm", "h200"}};
   std::vector<std::string> schedules;
   std::string executor = "cpu";
   std::int32_t threads = 0;
-  TimingBudget budget{5, 0.1};
+  studies::TimingBudget budget{5, 0.1};
   std::string out;
   bool json = false;
 };
@@ -40,20 +42,20 @@ struct CompareOptions {
 struct Job {
   std::vector<workloads::Workload> workloads;
   std::vector<std::string> schedules;
-  std::vector<Target> gpus;  ///< predicted only
-  Executor executor;
+  std::vector<studies::Target> gpus;  ///< predicted only
+  studies::Executor executor;
   std::tm begin{};
 };
 
 Job make_job(const CompareOptions& options) {
-  require_executor(options.executor);
+  studies::require_executor(options.executor);
   Job job;
   job.begin = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   job.workloads = load_workloads(options.workload);
-  job.schedules = chosen_schedules(options.schedules, job.workloads);
-  MachineOptions gpus = options.machine;
-  std::erase(gpus.gpus, kThisCpu);  // it is always among the machines
-  job.gpus = targets(gpus, 0);
+  job.schedules = studies::chosen_schedules(options.schedules, job.workloads);
+  studies::MachineOptions gpus = options.machine;
+  std::erase(gpus.gpus, studies::kThisCpu);  // it is always among the machines
+  job.gpus = studies::targets(gpus, 0);
   return job;
 }
 
@@ -64,37 +66,38 @@ std::string baseline_of(const std::vector<std::string>& schedules) {
   return found != schedules.end() ? *found : schedules.front();
 }
 
-CheckCount execute(const Job& job, const TimingBudget& budget, RecordSink& sink) {
+studies::CheckCount execute(const Job& job, const studies::TimingBudget& budget, RecordSink& sink) {
   double work = 0;
   for (const workloads::Workload& workload : job.workloads) {
     work += job.executor.work(workload, job.schedules.size());
   }
   Progress progress(work);
-  CheckCount checks;
+  studies::CheckCount checks;
+  const studies::Watcher watcher = watch(progress, sink);
   for (const workloads::Workload& workload : job.workloads) {
-    for (const Target& gpu : job.gpus) {
+    for (const studies::Target& gpu : job.gpus) {
       if (gpu.name == job.executor.target.name) {
         continue;  // predicted beside the measurements
       }
       progress.show("predicting " + workload.name + " on " + gpu.name);
       for (const std::string& schedule : job.schedules) {
         stop_if_asked();
-        sink.add(predicted_record(schedule, workload, gpu, false));
+        sink.add(studies::predicted_record(schedule, workload, gpu, false));
       }
     }
-    job.executor.measure(workload, job.schedules, job.executor.target, budget, true, {sink, progress, checks});
+    job.executor.measure(workload, job.schedules, job.executor.target, budget, true, {watcher, checks});
   }
   return checks;
 }
 
 std::vector<std::pair<std::string, std::string>> environment(const Job& job, const CompareOptions& options) {
   std::vector<std::string> machines;
-  for (const Target& gpu : job.gpus) {
+  for (const studies::Target& gpu : job.gpus) {
     machines.push_back(gpu.name);
   }
   std::vector<std::pair<std::string, std::string>> rows = {
       {"Date", fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", job.begin)},
-      {"splitwave", fmt::format("{} ({})", version(), commit())},
+      {"splitwave", fmt::format("{} ({})", base::version(), base::commit())},
       {"Simulated machines", fmt::format("{}", fmt::join(machines, ", "))},
       {"Workloads", fmt::format("{} ({})", options.workload.workload, job.workloads.size())},
       {"Schedules", fmt::format("{}", fmt::join(job.schedules, ", "))}};
@@ -104,10 +107,10 @@ std::vector<std::pair<std::string, std::string>> environment(const Job& job, con
 
 /// Writes pictures, report.md and the finished records.
 void write_report(const Job& job, const CompareOptions& options, const std::filesystem::path& folder,
-                  const CheckCount& checks, RecordSink& sink) {
+                  const studies::CheckCount& checks, RecordSink& sink) {
   const std::string baseline = baseline_of(job.schedules);
   const std::string caption = fmt::format("{}; splitwave {} ({}); {:%Y-%m-%d} UTC; cold caches",
-                                          job.executor.target.name, version(), commit(), job.begin);
+                                          job.executor.target.name, base::version(), base::commit(), job.begin);
   std::vector<reports::Figure> figures = {reports::speed_up_figure(sink.records(), baseline, caption)};
   if (!reports::pair_up(sink.records()).empty()) {
     figures.push_back(reports::predicted_measured_figure(sink.records(), caption));
@@ -127,7 +130,7 @@ void write_report(const Job& job, const CompareOptions& options, const std::file
 }
 
 /// What a terminal shows: the speed-ups by schedule and the summary.
-std::string summary(const Job& job, const RecordSink& sink, const CheckCount& checks) {
+std::string summary(const Job& job, const RecordSink& sink, const studies::CheckCount& checks) {
   const std::string baseline = baseline_of(job.schedules);
   reports::Table table{{{"executor"},
                         {"machine"},
@@ -155,8 +158,8 @@ int compare_all(const CompareOptions& options) {
       options.out.empty() ? fmt::format("out/{:%Y-%m-%dT%H%M%S}Z", job.begin) : options.out;
   catch_stop_signals();
   RecordSink sink(folder.string(), options.json);
-  job.executor = make_executor(options.executor, thread_count(options.threads), true, options.budget);
-  const CheckCount checks = execute(job, options.budget, sink);
+  job.executor = studies::make_executor(options.executor, thread_count(options.threads), true, options.budget);
+  const studies::CheckCount checks = execute(job, options.budget, sink);
   write_report(job, options, folder, checks, sink);
   if (!options.json) {
     print(summary(job, sink, checks));

@@ -9,9 +9,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/auto_schedule.h"
-#include "cli/sweep_axis.h"
 #include "schedules/schedules.h"
+#include "studies/sweep_axis.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -66,7 +65,7 @@ CLI::Validator bytes_up_to(double most) {
   return CLI::Validator(
       [=](std::string& text) -> std::string {
         try {
-          const Axis axis = parse_axis({"", AxisType::integer, 1, most, true, ""}, text);
+          const studies::Axis axis = studies::parse_axis({"", studies::AxisType::integer, 1, most, true, ""}, text);
           if (axis.values.size() == 1) {
             text = axis.values.front().text;
             return "";
@@ -97,7 +96,7 @@ void add_workload_options(CLI::App& app, WorkloadOptions& options) {
           ""));
 }
 
-void add_machine_options(CLI::App& app, MachineOptions& options) {
+void add_machine_options(CLI::App& app, studies::MachineOptions& options) {
   app.add_option("--gpu", options.gpus, "machines by name (splitwave gpus lists them), cpu for this one, or JSON files")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -170,32 +169,6 @@ std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options) 
     }
   }
   return loaded;
-}
-
-std::vector<std::string> chosen_schedules(const std::vector<std::string>& option,
-                                          const std::vector<workloads::Workload>& workloads) {
-  if (option.empty()) {
-    return schedules::default_names();
-  }
-  for (const std::string& name : option) {
-    if (name == kAuto) {
-      continue;
-    }
-    std::string refused;
-    const bool serves = std::any_of(workloads.begin(), workloads.end(), [&](const workloads::Workload& workload) {
-      try {
-        schedules::make_plan(name, workload, schedules::Grid{});
-        return true;
-      } catch (const base::InputError& error) {
-        refused = refused.empty() ? error.what() : refused;
-        return false;
-      }
-    });
-    if (!serves) {
-      throw base::InputError(refused);
-    }
-  }
-  return option;
 }
 
 std::int32_t thread_count(std::int32_t option) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "studies/target.h"
 #include "workloads/workload.h"
 
 namespace splitwave::cli {
@@ -17,20 +18,11 @@ struct WorkloadOptions {
   std::optional<std::uint64_t> seed;
 };
 
-struct MachineOptions {
-  std::vector<std::string> gpus;
-  std::int32_t sms = 0;           ///< 0: the machine's own
-  double bandwidth_gb_per_s = 0;  ///< 10^9 bytes per second; 0: the machine's own
-  std::int64_t l2_bytes = 0;      ///< 0: the machine's own
-  double clock_mhz = 0;           ///< 0: the machine's own
-  std::int32_t ctas_per_sm = 0;   ///< 0: from the kernel's occupancy
-};
-
 /// -w/--workload and --seed. The workload is required unless `options` holds one.
 void add_workload_options(CLI::App& app, WorkloadOptions& options);
 
 /// --gpu and what if: --sms, --bandwidth, --l2, --clock, --ctas-per-sm; the GPUs in `options` are the default.
-void add_machine_options(CLI::App& app, MachineOptions& options);
+void add_machine_options(CLI::App& app, studies::MachineOptions& options);
 
 /// --schedule; an empty list stands for the default schedules.
 void add_schedule_option(CLI::App& app, std::vector<std::string>& schedules);
@@ -55,11 +47,6 @@ std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options);
 
 /// Threads that the option stands for.
 std::int32_t thread_count(std::int32_t option);
-
-/// The schedules that the option stands for. Throws InputError if a given one does not exist, or can serve none of the
-/// workloads: that is told before any work begins.
-std::vector<std::string> chosen_schedules(const std::vector<std::string>& option,
-                                          const std::vector<workloads::Workload>& workloads);
 
 /// An integer check with one form of message: "5 is not allowed; allowed: LEAST to MOST".
 CLI::Validator integer_between(std::int64_t least, std::int64_t most);

@@ -12,17 +12,18 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/predict.h"
 #include "reports/table.h"
 #include "schedules/metrics.h"
 #include "schedules/plan_json.h"
+#include "studies/choose.h"
+#include "studies/predict.h"
 
 namespace splitwave::cli {
 namespace {
 
 struct PlanOptions {
   WorkloadOptions workload;
-  MachineOptions machine{{"h200"}};
+  studies::MachineOptions machine{{"h200"}};
   std::vector<std::string> schedules;
   std::int32_t threads = 0;
   bool json = false;
@@ -40,7 +41,8 @@ std::string split_range(const std::vector<std::int32_t>& splits) {
 
 /// The plan as one line of JSON. A summary begins with the workload and the machine, so that lines can be told apart; a
 /// full plan is the plan's own format, which reads back.
-std::string plan_line(const Prediction& made, const workloads::Workload& workload, const Target& target, bool full) {
+std::string plan_line(const studies::Prediction& made, const workloads::Workload& workload,
+                      const studies::Target& target, bool full) {
   const std::string text = plan_to_json(workload, made.plan, made.grid, full);
   if (full) {
     return text + '\n';
@@ -50,7 +52,8 @@ std::string plan_line(const Prediction& made, const workloads::Workload& workloa
   return begin.substr(0, begin.size() - 1) + ',' + text.substr(1) + '\n';
 }
 
-std::vector<std::string> table_row(const Prediction& made, const workloads::Workload& workload, const Target& target) {
+std::vector<std::string> table_row(const studies::Prediction& made, const workloads::Workload& workload,
+                                   const studies::Target& target) {
   const schedules::Metrics counts = metrics(made.plan, made.grid);
   return {workload.name,
           target.name,
@@ -70,7 +73,7 @@ class Listing {
  public:
   Listing(bool json, bool full) : json_(json), full_(full) {}
 
-  void add(const Prediction& made, const workloads::Workload& workload, const Target& target) {
+  void add(const studies::Prediction& made, const workloads::Workload& workload, const studies::Target& target) {
     if (json_) {
       print(plan_line(made, workload, target, full_));
     } else {
@@ -80,7 +83,7 @@ class Listing {
   }
 
   /// A schedule that cannot serve this workload on this machine, among others that can.
-  void add_failure(const std::string& schedule, const workloads::Workload& workload, const Target& target,
+  void add_failure(const std::string& schedule, const workloads::Workload& workload, const studies::Target& target,
                    const std::string& reason) {
     if (json_) {
       const nlohmann::ordered_json line = {
@@ -117,17 +120,17 @@ class Listing {
 
 void make_plans(const PlanOptions& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  const std::vector<Target> machines = targets(options.machine, thread_count(options.threads));
-  const std::vector<std::string> names = chosen_schedules(options.schedules, loaded);
+  const std::vector<studies::Target> machines = studies::targets(options.machine, thread_count(options.threads));
+  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
   const bool alone = loaded.size() * machines.size() * names.size() == 1;
   Listing listing(options.json, options.full);
   for (const workloads::Workload& workload : loaded) {
-    for (const Target& target : machines) {
+    for (const studies::Target& target : machines) {
       for (const std::string& name : names) {
         std::string reason;
-        std::optional<Prediction> made;
+        std::optional<studies::Prediction> made;
         try {
-          made = predict(name, workload, target);
+          made = studies::predict(name, workload, target);
         } catch (const base::InputError& error) {
           if (alone) {
             throw;

@@ -5,9 +5,9 @@
 #include <csignal>
 #include <exception>
 
+#include "base/build_info.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
@@ -112,7 +112,7 @@ int parse_and_run(int argc, const char* const* argv) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForVersion&) {
-    print(fmt::format("splitwave {} ({})\n", version(), commit()));
+    print(fmt::format("splitwave {} ({})\n", base::version(), base::commit()));
   } catch (const CLI::CallForAllHelp&) {
     print(program.help("", CLI::AppFormatMode::All));
   } catch (const CLI::CallForHelp&) {
@@ -170,7 +170,7 @@ int run_program(int argc, const char* const* argv) {
     complain("out of memory; allowed: a workload that fits, or a machine with more memory");
     return kMissing;
   } catch (const std::exception& error) {
-    complain(fmt::format("a bug in splitwave {} ({}): {}", version(), commit(), one_line(error.what())));
+    complain(fmt::format("a bug in splitwave {} ({}): {}", base::version(), base::commit(), one_line(error.what())));
     return kBug;
   }
 }

@@ -3,11 +3,13 @@
 
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
-#include "cli/measure.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/record_table.h"
 #include "cli/signals.h"
+#include "cli/watch.h"
+#include "reports/record_table.h"
+#include "studies/choose.h"
+#include "studies/measure.h"
 
 namespace splitwave::cli {
 namespace {
@@ -17,32 +19,34 @@ struct RunOptions {
   std::vector<std::string> schedules;
   std::string executor = "cpu";
   std::int32_t threads = 0;
-  TimingBudget budget;
+  studies::TimingBudget budget;
   std::string out;
   bool json = false;
 };
 
 int run_all(const RunOptions& options) {
-  require_executor(options.executor);
+  studies::require_executor(options.executor);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  const std::vector<std::string> names = chosen_schedules(options.schedules, loaded);
+  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
   catch_stop_signals();
   RecordSink sink(options.out, options.json);
-  const Executor executor = make_executor(options.executor, thread_count(options.threads), false, options.budget);
+  const studies::Executor executor =
+      studies::make_executor(options.executor, thread_count(options.threads), false, options.budget);
   double work = 0;
   for (const workloads::Workload& workload : loaded) {
     work += executor.work(workload, names.size());
   }
-  CheckCount checks;
+  studies::CheckCount checks;
   {
     Progress progress(work);
+    const studies::Watcher watcher = watch(progress, sink);
     for (const workloads::Workload& workload : loaded) {
-      executor.measure(workload, names, executor.target, options.budget, false, {sink, progress, checks});
+      executor.measure(workload, names, executor.target, options.budget, false, {watcher, checks});
     }
   }
   sink.finish();
   if (!options.json) {
-    print(record_table(sink.records()) + '\n' + checks.sentence() + '\n');
+    print(reports::record_table(sink.records()) + '\n' + checks.sentence() + '\n');
   }
   if (!checks.wrong.empty()) {
     complain(checks.sentence());

@@ -4,11 +4,11 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "cli/auto_schedule.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "reports/table.h"
+#include "studies/choose.h"
 
 namespace splitwave::cli {
 namespace {
@@ -29,7 +29,7 @@ std::string as_json() {
   for (const schedules::Schedule& schedule : schedules::all()) {
     add(schedule.name, schedule.arguments, schedule.summary, schedule.source);
   }
-  add(kAuto, "", kAutoSummary, "");
+  add(studies::kAuto, "", kAutoSummary, "");
   return text;
 }
 
@@ -39,7 +39,7 @@ std::string as_text() {
     table.rows.push_back({std::string(schedule.name), std::string(schedule.arguments), std::string(schedule.summary),
                           std::string(schedule.source)});
   }
-  table.rows.push_back({std::string(kAuto), "", std::string(kAutoSummary), ""});
+  table.rows.push_back({std::string(studies::kAuto), "", std::string(kAutoSummary), ""});
   std::string names;
   for (const std::string& name : schedules::default_names()) {
     names += (names.empty() ? "" : ",") + name;

@@ -4,18 +4,19 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
-#include "cli/predict.h"
 #include "cli/progress.h"
 #include "cli/record_sink.h"
-#include "cli/record_table.h"
 #include "cli/signals.h"
+#include "reports/record_table.h"
+#include "studies/choose.h"
+#include "studies/predict.h"
 
 namespace splitwave::cli {
 namespace {
 
 struct SimulateCommand {
   WorkloadOptions workload;
-  MachineOptions machine{{"h200"}};
+  studies::MachineOptions machine{{"h200"}};
   std::vector<std::string> schedules;
   std::int32_t threads = 0;
   std::string out;
@@ -24,19 +25,19 @@ struct SimulateCommand {
 
 void simulate_all(const SimulateCommand& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  const std::vector<Target> machines = targets(options.machine, thread_count(options.threads));
-  const std::vector<std::string> names = chosen_schedules(options.schedules, loaded);
+  const std::vector<studies::Target> machines = studies::targets(options.machine, thread_count(options.threads));
+  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
   const std::size_t points = loaded.size() * machines.size() * names.size();
   catch_stop_signals();
   RecordSink sink(options.out, options.json);
   {
     Progress progress(static_cast<double>(points));
     for (const workloads::Workload& workload : loaded) {
-      for (const Target& target : machines) {
+      for (const studies::Target& target : machines) {
         for (const std::string& name : names) {
           stop_if_asked();
           progress.show(name + " on " + workload.name);
-          sink.add(predicted_record(name, workload, target, points == 1));
+          sink.add(studies::predicted_record(name, workload, target, points == 1));
           progress.add(1);
         }
       }
@@ -44,7 +45,7 @@ void simulate_all(const SimulateCommand& options) {
   }
   sink.finish();
   if (!options.json) {
-    print(record_table(sink.records()));
+    print(reports::record_table(sink.records()));
   }
 }
 

@@ -7,21 +7,21 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/build_info.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "cli/build_info.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/signals.h"
-#include "cli/sweep_evaluate.h"
-#include "cli/sweep_fields.h"
-#include "cli/sweep_mpi.h"
-#include "cli/sweep_store.h"
-#include "cli/targets.h"
 #include "reports/table.h"
+#include "studies/sweep_evaluate.h"
+#include "studies/sweep_fields.h"
+#include "studies/sweep_mpi.h"
+#include "studies/sweep_store.h"
+#include "studies/target.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 struct SweepCommand {
   WorkloadOptions workload;
-  MachineOptions machine{{"h200"}};
+  studies::MachineOptions machine{{"h200"}};
   std::vector<std::string> schedules;
   std::vector<std::string> axes;
   std::string shard = "1/1";
@@ -45,7 +45,7 @@ struct SweepCommand {
 };
 
 /// What a machine was read from: a file's text, this CPU's figures, or a shipped machine's name.
-std::vector<std::string> machine_inputs(const SweepCommand& options, const std::vector<Target>& machines) {
+std::vector<std::string> machine_inputs(const SweepCommand& options, const std::vector<studies::Target>& machines) {
   std::vector<std::string> inputs;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const std::string& given = options.machine.gpus[i];
@@ -62,15 +62,17 @@ std::vector<std::string> machine_inputs(const SweepCommand& options, const std::
 
 void print_fields() {
   reports::Table table{{{"field"}, {"values"}, {"what"}}, {}};
-  for (const SweepField& field : sweep_fields()) {
-    const AxisDomain& domain = field.domain;
-    const char* type = domain.type == AxisType::text ? "words" : domain.type == AxisType::real ? "numbers" : "integers";
+  for (const studies::SweepField& field : studies::sweep_fields()) {
+    const studies::AxisDomain& domain = field.domain;
+    const char* type = domain.type == studies::AxisType::text   ? "words"
+                       : domain.type == studies::AxisType::real ? "numbers"
+                                                                : "integers";
     table.rows.push_back({std::string(domain.name), type, std::string(field.summary)});
   }
   print(reports::to_text(table));
 }
 
-void print_totals(const SweepCommand& options, const SweepTotals& totals, const fs::path& folder) {
+void print_totals(const SweepCommand& options, const studies::SweepTotals& totals, const fs::path& folder) {
   const std::string records = (folder / "records.jsonl").string();
   if (options.json) {
     nlohmann::ordered_json json = {{"points", totals.points}, {"infeasible", totals.infeasible}, {"records", records}};
@@ -83,7 +85,7 @@ void print_totals(const SweepCommand& options, const SweepTotals& totals, const 
 void merge(const SweepCommand& options) {
   std::vector<fs::path> folders(options.merge.begin(), options.merge.end());
   const fs::path out = options.out.empty() ? folders.front() : fs::path(options.out);
-  print_totals(options, merge_sweep(folders, out), out);
+  print_totals(options, studies::merge_sweep(folders, out), out);
 }
 
 /// One sweep by this process, and by those beside it.
@@ -102,7 +104,7 @@ class SweepRun {
   bool prepared() const { return prepared_; }
 
   void run() {
-    SweepEvaluator evaluator(space_, thread_count(options_.threads), commit(), version());
+    studies::SweepEvaluator evaluator(space_, thread_count(options_.threads), base::commit(), base::version());
     processes_.run([this] { return begin(); },
                    [&](std::int64_t chunk) {
                      const std::int64_t first = chunk * options_.chunk;
@@ -114,16 +116,16 @@ class SweepRun {
 
  private:
   std::string prepare() {
-    shard_ = parse_shard(options_.shard);
+    shard_ = studies::parse_shard(options_.shard);
     if (options_.workload.workload.empty()) {
       throw base::InputError("sweep: -w/--workload is missing; allowed: FILE, NAME or SPEC, or --merge DIR...");
     }
     if (options_.out.empty()) throw base::InputError("sweep: --out is missing; allowed: a folder for the results");
-    std::vector<Target> machines = targets(options_.machine, thread_count(options_.threads));
+    std::vector<studies::Target> machines = studies::targets(options_.machine, thread_count(options_.threads));
     std::vector<workloads::Workload> loaded = load_workloads(options_.workload);
     const std::vector<std::string> inputs = machine_inputs(options_, machines);
-    space_ = make_space(std::move(machines), std::move(loaded), options_.axes, options_.schedules);
-    manifest_ = make_manifest(space_, inputs, options_.chunk, commit(), version());
+    space_ = studies::make_space(std::move(machines), std::move(loaded), options_.axes, options_.schedules);
+    manifest_ = studies::make_manifest(space_, inputs, options_.chunk, base::commit(), base::version());
     return manifest_.text;
   }
 
@@ -151,17 +153,18 @@ class SweepRun {
       print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count, folder_->path().string()));
       return;
     }
-    if (!folder_->finished()) print_totals(options_, merge_sweep({folder_->path()}, folder_->path()), folder_->path());
-    remove_chunks(folder_->path());
+    if (!folder_->finished())
+      print_totals(options_, studies::merge_sweep({folder_->path()}, folder_->path()), folder_->path());
+    studies::remove_chunks(folder_->path());
   }
 
   const SweepCommand& options_;
   bool prepared_ = false;
-  Shard shard_;
-  SweepProcesses processes_;
-  SweepSpace space_;
-  SweepManifest manifest_;
-  std::optional<SweepFolder> folder_;
+  studies::Shard shard_;
+  studies::SweepProcesses processes_;
+  studies::SweepSpace space_;
+  studies::SweepManifest manifest_;
+  std::optional<studies::SweepFolder> folder_;
   std::optional<Progress> progress_;
 };
 

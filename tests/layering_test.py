@@ -16,7 +16,9 @@ ARROWS = {
     "cpu_reference": ["base", "workloads", "schedules"],
     "gpu": ["base", "workloads", "schedules"],
     "reports": ["base", "workloads", "schedules"],
-    "cli": ["base", "workloads", "schedules", "simulator", "cpu_reference", "gpu", "reports"],
+    "studies": ["base", "workloads", "schedules", "simulator", "cpu_reference", "gpu", "reports"],
+    "cli": ["base", "workloads", "schedules", "simulator", "cpu_reference", "gpu", "reports", "studies"],
+    "benchmarks": ["base", "workloads", "schedules", "simulator", "cpu_reference", "gpu", "reports", "studies"],
 }
 # Headers of these must not reach a public header, one that another folder includes, directly or not: it would need
 # them too.
@@ -41,7 +43,7 @@ def headers_within(path, seen):
 def public_headers():
     """Headers that reach a source of another folder, tests included."""
     public = set()
-    for folder in [*ARROWS, "tests", "benchmarks"]:
+    for folder in [*ARROWS, "tests"]:
         for path in project_files(folder):
             public |= {h for h in headers_within(path, set()) if h.relative_to(ROOT).parts[0] != folder}
     return public

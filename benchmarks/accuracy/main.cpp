@@ -18,7 +18,7 @@ using namespace splitwave;
 
 constexpr const char* kUsage = R"(usage:
   accuracy --write ROOT
-      docs/accuracy.md, docs/accuracy.csv and cli/advise_accuracy.json from the times in ROOT/benchmarks/accuracy
+      docs/accuracy.md, docs/accuracy.csv and studies/advise_accuracy.json from the times in ROOT/benchmarks/accuracy
   accuracy --check ROOT
       ends with status 1 if --write would change one of these files
   accuracy SHAPES.csv TIMES.csv [--machine NAME] [--no-kernel-constants] [--rows] [--skip SHAPE,...]
@@ -94,7 +94,7 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   return {{"docs/accuracy.md", accuracy::document(judged[0], judged[1], std::span(judged).subspan(2))},
           {"docs/accuracy.csv", accuracy::all_predictions(judged)},
           // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
-          {"cli/advise_accuracy.json", accuracy::error_bands(std::vector{judged.front(), judged.back()})}};
+          {"studies/advise_accuracy.json", accuracy::error_bands(std::vector{judged.front(), judged.back()})}};
 }
 
 /// Writes the files, or returns 1 and names those that are not as they would be written.

@@ -32,7 +32,7 @@ std::string all_predictions(std::span<const Judged> judged);
 /// docs/accuracy.md: one H200 whose kernels were looked at, then shapes on it and machines that were not.
 std::string document(const Judged& seen, const Judged& shapes, std::span<const Judged> unseen);
 
-/// cli/advise_accuracy.json: per machine and schedule, how well predictions agree with measurements.
+/// studies/advise_accuracy.json: per machine and schedule, how well predictions agree with measurements.
 std::string error_bands(std::span<const Judged> judged);
 
 }  // namespace splitwave::accuracy

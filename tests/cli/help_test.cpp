@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "cli/build_info.h"
+#include "base/build_info.h"
 #include "tests/cli/process.h"
 #include "tests/reports/golden.h"
 
@@ -39,8 +39,8 @@ TEST(Help, OfEveryVerbIsAsApproved) {
 }
 
 TEST(Help, VersionNamesTheCommit) {
-  EXPECT_EQ(splitwave({"--version"}).out, "splitwave " + cli::version() + " (" + cli::commit() + ")\n");
-  EXPECT_TRUE(cli::commit() == "unknown" || cli::commit().size() >= 12) << cli::commit();
+  EXPECT_EQ(splitwave({"--version"}).out, "splitwave " + base::version() + " (" + base::commit() + ")\n");
+  EXPECT_TRUE(base::commit() == "unknown" || base::commit().size() >= 12) << base::commit();
 }
 
 }  // namespace

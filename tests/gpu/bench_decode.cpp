@@ -10,17 +10,17 @@
 #include <exception>
 #include <memory>
 
+#include "base/build_info.h"
 #include "base/error.h"
-#include "cli/auto_schedule.h"
-#include "cli/build_info.h"
-#include "cli/predict.h"
-#include "cli/targets.h"
 #include "gpu/choose.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
 #include "gpu/error.h"
 #include "gpu/measure.h"
 #include "reports/record.h"
+#include "studies/choose.h"
+#include "studies/predict.h"
+#include "studies/target.h"
 #include "tests/gpu/bench_candidates.h"
 #include "tests/gpu/bench_shapes.h"
 
@@ -86,13 +86,13 @@ class Report {
   }
   void add(reports::Record record, const std::string& executor) {
     const gpu::Device device = gpu::current_device();
-    const std::string machine = cli::machine_of_device(device.name);
+    const std::string machine = studies::machine_of_device(device.name);
     record.executor = executor;
     record.machine = machine.empty() ? device.name : machine;
     record.device = device.name;
     record.driver = device.driver;
-    record.commit = cli::commit();
-    record.version = cli::version();
+    record.commit = base::commit();
+    record.version = base::version();
     fmt::print(file_.get(), "{}\n", reports::to_json(record));
     std::fflush(file_.get());
   }
@@ -118,7 +118,7 @@ reports::Record time_candidate(const Shape& shape, const Candidate& candidate, c
   record.kernel = gpu::to_string(candidate.variant);
   try {
     const schedules::Plan plan = testing::plan_of(w, candidate);
-    record = cli::plan_record(w, plan, gpu::grid_of(w, candidate.variant), "");
+    record = studies::plan_record(w, plan, gpu::grid_of(w, candidate.variant), "");
     record.schedule = candidate.schedule;
     record.kernel = gpu::to_string(candidate.variant);
     gpu::Decoder decoder(gpu::capacity_of(w, plan, candidate.variant));
@@ -170,7 +170,7 @@ void time_shape(const Workload& w, const Options& options, Report& report) {
   const double seconds = own.seconds.value_or(0);
   reports::Record predicted;
   predicted.workload = w.name;
-  predicted.schedule = own.schedule = cli::kAuto;
+  predicted.schedule = own.schedule = studies::kAuto;
   predicted.kernel = own.kernel;
   predicted.seconds = chosen.predicted_seconds;
   report.add(std::move(own), "cuda");

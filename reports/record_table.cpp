@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "reports/record_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "reports/table.h"
+
+namespace splitwave::reports {
+namespace {
+
+template <typename Value, typename Format>
+std::string cell(const std::optional<Value>& value, Format format) {
+  return value ? format(*value) : "-";
+}
+
+std::string count(std::int64_t value) {
+  return fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::string record_table(std::span<const reports::Record> records) {
+  using reports::Align;
+  const bool measured = std::any_of(records.begin(), records.end(),
+                                    [](const reports::Record& record) { return record.error.has_value(); });
+  reports::Table table{{{"workload"},
+                        {"machine"},
+                        {"schedule"},
+                        {"splits", Align::right},
+                        {"CTAs", Align::right},
+                        {"waves", Align::right},
+                        {measured ? "median" : "predicted", Align::right},
+                        {"bandwidth", Align::right}},
+                       {}};
+  if (measured) {
+    table.columns.push_back({"p20", Align::right});
+    table.columns.push_back({"p80", Align::right});
+    table.columns.push_back({"samples", Align::right});
+    table.columns.push_back({"relative L2 error", Align::right});
+  } else {
+    table.columns.push_back({"occupancy", Align::right});
+  }
+  std::string failures;
+  for (const reports::Record& record : records) {
+    if (record.failure) {
+      failures += fmt::format("{} cannot run {}: {}\n", record.schedule, record.workload, *record.failure);
+      continue;
+    }
+    std::vector<std::string> row = {record.workload,
+                                    record.machine,
+                                    record.schedule,
+                                    cell(record.num_splits, count),
+                                    cell(record.ctas, count),
+                                    cell(record.waves, [](double value) { return fmt::format("{:.2f}", value); }),
+                                    cell(record.seconds, reports::format_seconds),
+                                    cell(record.bytes_per_second, reports::format_bandwidth)};
+    if (measured) {
+      row.push_back(cell(record.seconds_p20, reports::format_seconds));
+      row.push_back(cell(record.seconds_p80, reports::format_seconds));
+      row.push_back(cell(record.samples, count));
+      row.push_back(record.error ? fmt::format("{:.1e}", record.error->relative_l2) : "-");
+    } else {
+      row.push_back(cell(record.occupancy, reports::format_percent));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return reports::to_text(table) + failures;
+}
+
+}  // namespace splitwave::reports

@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/advise_export.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "base/embedded_file.h"
+#include "base/error.h"
+#include "reports/table.h"
+
+namespace splitwave::studies {
+
+std::span<const base::EmbeddedFile> accuracy_files();
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using reports::Align;
+
+constexpr std::size_t kShownCliffs = 10;
+
+std::string dump(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// The origin as lines that each begin with `mark`, the comment sign of the format.
+std::string comment(const Advice& advice, const AdviceOrigin& origin, std::string_view mark) {
+  const workloads::Geometry& g = advice.question.geometry;
+  std::string text;
+  const auto line = [&](std::string words) {
+    std::replace_if(
+        words.begin(), words.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');  // one line stays one
+    text += fmt::format("{} {}\n", mark, words);
+  };
+  line(fmt::format("num_splits for FlashDecoding with FlashAttention-2's split kernel on {}.", advice.machine));
+  line(fmt::format("Geometry: {}, {} query heads, {} KV heads, head_dim {}, value_dim {}, {}, query length {}.",
+                   to_string(g.kind), g.query_heads, g.kv_heads, g.head_dim, g.value_dim, to_string(g.dtype),
+                   advice.question.query_len));
+  line(fmt::format("Error band of the predictions: {}.", origin.error_band));
+  line(fmt::format("Made by {} with: {}", origin.build, origin.command));
+  return text;
+}
+
+const Choice& split_of(const AdvicePoint& point) {
+  if (!point.split) {
+    throw base::InputError(fmt::format(
+        "advise: FlashDecoding cannot serve batch {} context {}; allowed with this geometry: --format table, csv, json",
+        point.batch, point.context));
+  }
+  return *point.split;
+}
+
+/// Rows of split counts, one per batch, each between `open` and `close`.
+std::string split_rows(const Advice& advice, std::string_view open, std::string_view close) {
+  std::string text;
+  for (std::size_t b = 0; b < advice.question.batches.size(); ++b) {
+    std::vector<std::int32_t> row;
+    for (std::size_t c = 0; c < advice.question.contexts.size(); ++c) {
+      row.push_back(split_of(advice.at(b, c)).num_splits);
+    }
+    text += fmt::format("    {}{}{},  {} batch {}\n", open, fmt::join(row, ", "), close, open == "{" ? "//" : "#",
+                        advice.question.batches[b]);
+  }
+  return text;
+}
+
+std::string regret_text(const std::optional<double>& regret) {
+  return regret ? fmt::format("{:+.1f} %", *regret * 100) : "-";
+}
+
+std::string cliff_lines(const Advice& advice) {
+  if (advice.cliffs.empty())
+    return "no cliffs: time per unit of work never grows by more than 5 % from point to point\n";
+  std::string text = fmt::format("{} cliffs (time per request, or per token of context, grows by more than 5 %):\n",
+                                 advice.cliffs.size());
+  for (std::size_t i = 0; i < std::min(kShownCliffs, advice.cliffs.size()); ++i) {
+    const Cliff& cliff = advice.cliffs[i];
+    text += cliff.along_batch ? fmt::format("  {}: batch {} to {} at context {}: {:.2f}x per request\n", cliff.schedule,
+                                            cliff.before, cliff.batch, cliff.context, cliff.jump)
+                              : fmt::format("  {}: context {} to {} at batch {}: {:.2f}x per token\n", cliff.schedule,
+                                            cliff.before, cliff.context, cliff.batch, cliff.jump);
+  }
+  if (advice.cliffs.size() > kShownCliffs) text += "  ... --format json has them all\n";
+  return text;
+}
+
+/// Mean and worst regret of each rule over the points that it serves.
+std::string rule_lines(const Advice& advice) {
+  reports::Table table{{{"rule"}, {"mean regret", Align::right}, {"worst", Align::right}, {"worst at"}}, {}};
+  for (std::size_t rule = 0; rule < advice.question.rules.size(); ++rule) {
+    double sum = 0;
+    std::int64_t count = 0;
+    const AdvicePoint* worst = nullptr;
+    for (const AdvicePoint& point : advice.points) {
+      if (!point.regret(rule)) continue;
+      sum += *point.regret(rule);
+      ++count;
+      if (worst == nullptr || *point.regret(rule) > *worst->regret(rule)) worst = &point;
+    }
+    table.rows.push_back({advice.question.rules[rule], regret_text(sum / static_cast<double>(count)),
+                          regret_text(worst->regret(rule)),
+                          fmt::format("batch {}, context {}", worst->batch, worst->context)});
+  }
+  return reports::to_text(table);
+}
+
+reports::Table point_table(const Advice& advice) {
+  reports::Table table{{{"batch", Align::right},
+                        {"context", Align::right},
+                        {"best schedule"},
+                        {"time", Align::right},
+                        {"num_splits", Align::right},
+                        {"time with it", Align::right}},
+                       {}};
+  for (const std::string& rule : advice.question.rules) table.columns.push_back({rule, Align::right});
+  for (const AdvicePoint& point : advice.points) {
+    std::vector<std::string> row = {std::to_string(point.batch),
+                                    std::to_string(point.context),
+                                    point.best.schedule,
+                                    reports::format_seconds(point.best.seconds),
+                                    point.split ? std::to_string(point.split->num_splits) : "-",
+                                    point.split ? reports::format_seconds(point.split->seconds) : "-"};
+    for (std::size_t rule = 0; rule < advice.question.rules.size(); ++rule) {
+      row.push_back(regret_text(point.regret(rule)));
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return table;
+}
+
+Json choice_json(const Choice& choice) {
+  return {{"schedule", choice.schedule}, {"num_splits", choice.num_splits}, {"seconds", choice.seconds}};
+}
+
+Json point_json(const Advice& advice, const AdvicePoint& point) {
+  Json json = {{"batch", point.batch}, {"context", point.context}, {"best", choice_json(point.best)}};
+  if (point.split) json["split"] = choice_json(*point.split);
+  json["regret"] = Json::object();
+  for (std::size_t rule = 0; rule < advice.question.rules.size(); ++rule) {
+    if (const auto regret = point.regret(rule)) json["regret"][advice.question.rules[rule]] = *regret;
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string error_band_from(std::string_view text, const std::string& where, const std::string& machine) {
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  try {
+    for (const auto& entry : json.at("judged")) {
+      if (entry.at("machine").get<std::string>() != machine) continue;
+      const auto percent = [](const nlohmann::json& one, const char* key) { return one.at(key).get<double>() * 100; };
+      std::vector<std::string> by_schedule;
+      for (const auto& one : entry.at("schedules")) {
+        by_schedule.push_back(fmt::format("{} {:.1f} % and {:.1f} %", one.at("schedule").get<std::string>(),
+                                          percent(one, "median_error"), percent(one, "p90_error")));
+      }
+      return fmt::format("median {:.1f} %, p90 {:.1f} % over {} measured points: {} ({})",
+                         percent(entry, "median_error"), percent(entry, "p90_error"),
+                         entry.at("points").get<std::int64_t>(), fmt::join(by_schedule, ", "),
+                         entry.at("source").get<std::string>());
+    }
+  } catch (const nlohmann::json::exception&) {
+    throw base::InputError(
+        fmt::format("{}: not in the format of studies/advise_accuracy.json; allowed: judged, a list "
+                    "of machine, points, median_error, p90_error, source, and the same by schedule",
+                    where));
+  }
+  return "not yet judged against measurements on this machine";
+}
+
+std::string error_band(const std::string& machine, const std::string& target) {
+  if (machine != target) return "not judged: the machine has overrides, and was never measured";
+  return error_band_from(accuracy_files().front().text, "advise_accuracy", machine);
+}
+
+std::string advice_table(const Advice& advice, const AdviceOrigin& origin) {
+  return comment(advice, origin, "#") + '\n' + reports::to_text(point_table(advice)) +
+         "\nUnder each rule: time lost by following it, against the best schedule.\n\n" + rule_lines(advice) + '\n' +
+         cliff_lines(advice);
+}
+
+std::string advice_csv(const Advice& advice, const AdviceOrigin& origin) {
+  reports::Table table{{{"batch"},
+                        {"context"},
+                        {"best_schedule"},
+                        {"best_num_splits"},
+                        {"best_seconds"},
+                        {"num_splits"},
+                        {"num_splits_seconds"}},
+                       {}};
+  for (const std::string& rule : advice.question.rules) table.columns.push_back({"regret " + rule});
+  for (const AdvicePoint& point : advice.points) {
+    std::vector<std::string> row = {std::to_string(point.batch),
+                                    std::to_string(point.context),
+                                    point.best.schedule,
+                                    std::to_string(point.best.num_splits),
+                                    fmt::format("{}", point.best.seconds),
+                                    point.split ? std::to_string(point.split->num_splits) : "",
+                                    point.split ? fmt::format("{}", point.split->seconds) : ""};
+    for (std::size_t rule = 0; rule < advice.question.rules.size(); ++rule) {
+      const auto regret = point.regret(rule);
+      row.push_back(regret ? fmt::format("{}", *regret) : "");
+    }
+    table.rows.push_back(std::move(row));
+  }
+  return comment(advice, origin, "#") + reports::to_csv(table);
+}
+
+std::string advice_json(const Advice& advice, const AdviceOrigin& origin) {
+  const workloads::Geometry& g = advice.question.geometry;
+  Json json = {{"format", 1},
+               {"machine", advice.machine},
+               {"geometry",
+                {{"kind", to_string(g.kind)},
+                 {"query_heads", g.query_heads},
+                 {"kv_heads", g.kv_heads},
+                 {"head_dim", g.head_dim},
+                 {"value_dim", g.value_dim},
+                 {"dtype", to_string(g.dtype)}}},
+               {"query_len", advice.question.query_len},
+               {"error_band", origin.error_band},
+               {"command", origin.command},
+               {"build", origin.build},
+               {"batches", advice.question.batches},
+               {"contexts", advice.question.contexts}};
+  json["num_splits"] = Json::array();
+  for (std::size_t b = 0; b < advice.question.batches.size(); ++b) {
+    Json row = Json::array();
+    for (std::size_t c = 0; c < advice.question.contexts.size(); ++c) {
+      const std::optional<Choice>& split = advice.at(b, c).split;
+      row.push_back(split ? Json(split->num_splits) : Json(nullptr));
+    }
+    json["num_splits"].push_back(std::move(row));
+  }
+  json["points"] = Json::array();
+  for (const AdvicePoint& point : advice.points) json["points"].push_back(point_json(advice, point));
+  json["cliffs"] = Json::array();
+  for (const Cliff& cliff : advice.cliffs) {
+    json["cliffs"].push_back({{"schedule", cliff.schedule},
+                              {"along", cliff.along_batch ? "batch" : "context"},
+                              {"before", cliff.before},
+                              {"batch", cliff.batch},
+                              {"context", cliff.context},
+                              {"jump", cliff.jump}});
+  }
+  return dump(json) + '\n';
+}
+
+std::string advice_cpp(const Advice& advice, const AdviceOrigin& origin) {
+  return fmt::format(R"({}#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+
+namespace splitwave_advice {{
+
+inline constexpr int kBatches[] = {{{}}};
+inline constexpr int kContexts[] = {{{}}};
+inline constexpr int kNumSplits[{}][{}] = {{
+{}}};
+
+/// Split count for the largest tabulated batch and context (tokens) that are not above the given ones.
+inline int num_splits(int batch, int context) {{
+  const auto floor_index = [](const auto& values, int value) {{
+    const auto above = std::upper_bound(std::begin(values), std::end(values), value) - std::begin(values);
+    return static_cast<std::size_t>(above > 0 ? above - 1 : 0);
+  }};
+  return kNumSplits[floor_index(kBatches, batch)][floor_index(kContexts, context)];
+}}
+
+}}  // namespace splitwave_advice
+)",
+                     comment(advice, origin, "//"), fmt::join(advice.question.batches, ", "),
+                     fmt::join(advice.question.contexts, ", "), advice.question.batches.size(),
+                     advice.question.contexts.size(), split_rows(advice, "{", "}"));
+}
+
+std::string advice_python(const Advice& advice, const AdviceOrigin& origin) {
+  return fmt::format(R"({}from bisect import bisect_right
+
+BATCHES = ({},)
+CONTEXTS = ({},)
+NUM_SPLITS = (
+{})
+
+
+def num_splits(batch: int, context: int) -> int:
+    """Split count for the largest tabulated batch and context (tokens) that are not above the given ones."""
+    row = NUM_SPLITS[max(bisect_right(BATCHES, batch) - 1, 0)]
+    return row[max(bisect_right(CONTEXTS, context) - 1, 0)]
+)",
+                     comment(advice, origin, "#"), fmt::join(advice.question.batches, ", "),
+                     fmt::join(advice.question.contexts, ", "), split_rows(advice, "(", ",)"));
+}
+
+}  // namespace splitwave::studies

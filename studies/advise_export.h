@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Advice for people and for engines.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "studies/advise.h"
+
+namespace splitwave::studies {
+
+/// What every export carries beside the advice.
+struct AdviceOrigin {
+  std::string command;     ///< that makes the same advice again
+  std::string build;       ///< "splitwave 0.1.0 (commit)"
+  std::string error_band;  ///< error_band() of the machine
+};
+
+/// How far predictions for the machine are from measurements, in words, from studies/advise_accuracy.json: "not yet
+/// judged" if no measurements were set against them. An overridden machine (its target's name differs) was never
+/// measured.
+std::string error_band(const std::string& machine, const std::string& target);
+
+/// The same from a text in the format of that file; `where` begins error messages. Throws InputError.
+std::string error_band_from(std::string_view text, const std::string& where, const std::string& machine);
+
+/// Aligned table with the regret of every rule, then the cliffs.
+std::string advice_table(const Advice& advice, const AdviceOrigin& origin);
+
+/// Comment lines that begin with "# ", then RFC 4180 with a line per point.
+std::string advice_csv(const Advice& advice, const AdviceOrigin& origin);
+
+/// One JSON object (docs/advise.md): a lookup table and everything it was made from.
+std::string advice_json(const Advice& advice, const AdviceOrigin& origin);
+
+/// A C++17 header with `int splitwave_advice::num_splits(int batch, int context)`, and the same as a Python module.
+/// Between the points of the table both take the next smaller batch and context; below the first, the first. Throws
+/// InputError if FlashDecoding cannot serve a point: then there is no split count to look up.
+std::string advice_cpp(const Advice& advice, const AdviceOrigin& origin);
+std::string advice_python(const Advice& advice, const AdviceOrigin& origin);
+
+}  // namespace splitwave::studies

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cpu_reference/compare.h"
+#include "studies/target.h"
+#include "studies/watcher.h"
+#include "workloads/workload.h"
+
+namespace splitwave::studies {
+
+/// How long each plan is timed: until both are reached. On a GPU a sample is a replay of a graph of launches, at least
+/// 11 of them, each as long as docs/measuring.md says.
+struct TimingBudget {
+  std::int32_t samples = 5;
+  double seconds = 0.05;
+};
+
+/// How the outputs fared against the oracle.
+struct CheckCount {
+  std::int64_t checked = 0;
+  std::int64_t unchecked = 0;      ///< too large for the oracle
+  std::vector<std::string> wrong;  ///< one line per output that is out of tolerance
+
+  /// Counts an output, and keeps a line about it if it is out of tolerance.
+  void add(const reports::Record& record, const cpu_reference::Errors& errors, const cpu_reference::Tolerance& limit);
+
+  /// One sentence for people.
+  std::string sentence() const;
+};
+
+/// What measuring writes to.
+struct MeasureOutput {
+  const Watcher& watcher;
+  CheckCount& checks;
+};
+
+/// What runs plans here: this CPU or the current CUDA device.
+struct Executor {
+  Target target;
+  /// Rows of a report's environment: what was measured, and how.
+  std::vector<std::pair<std::string, std::string>> environment;
+
+  /// Work that measure() reports to the watcher for a workload, in bytes that pass through the CPU.
+  double (*work)(const workloads::Workload& workload, std::size_t schedules) = nullptr;
+
+  /// Runs the workload by each schedule with cold caches, checks every output against the oracle (which is computed
+  /// once), and gives the watcher one measured record per schedule, or one with the reason if the schedule cannot serve
+  /// the workload. With `predicted`, each is preceded by the simulator's record of the same plan. Throws InputError if
+  /// the tensors do not fit in memory.
+  void (*measure)(const workloads::Workload& workload, const std::vector<std::string>& schedules, const Target& target,
+                  const TimingBudget& budget, bool predicted, const MeasureOutput& output) = nullptr;
+};
+
+/// Throws MissingError, naming what is allowed, if this binary or this computer lacks what the executor needs.
+void require_executor(const std::string& name);
+
+/// "cpu" with so many threads (its constants measured now, for predictions that are about to be set against runs on the
+/// machine as it is, or from the cache), or "cuda".
+Executor make_executor(const std::string& name, std::int32_t threads, bool measured_now, const TimingBudget& budget);
+
+/// The current CUDA device. Both throw MissingError if there is none or if the binary was built without CUDA.
+void require_cuda();
+Executor cuda_executor(const TimingBudget& budget);
+
+/// Bytes of tensors that the host's memory has room for: outputs, the oracle's and the system need the rest.
+std::int64_t tensor_memory_bytes();
+
+/// The oracle's time in plain reads of K and V by the CPU, for the progress bar.
+inline constexpr double kOracleReads = 40;
+
+}  // namespace splitwave::studies

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans on the current CUDA device: predicted, timed by the method of docs/measuring.md, checked.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/error.h"
+#include "cpu_reference/oracle.h"
+#include "gpu/choose.h"
+#include "gpu/decode.h"
+#include "gpu/device.h"
+#include "gpu/encode.h"
+#include "gpu/measure.h"
+#include "simulator/simulate.h"
+#include "studies/choose.h"
+#include "studies/measure.h"
+#include "studies/predict.h"
+#include "workloads/tensors.h"
+
+namespace splitwave::studies {
+namespace {
+
+using workloads::Workload;
+
+constexpr const char* kCudaExecutor = "cuda";
+/// Most K and V that the oracle is asked about: it takes some 40 plain reads of them by the CPU.
+constexpr std::int64_t kMostCheckedBytes = 256'000'000;
+
+bool checked(const Workload& workload) {
+  return workloads::kv_bytes(workload) <= kMostCheckedBytes;
+}
+
+gpu::MeasureOptions measure_options(const TimingBudget& budget) {
+  gpu::MeasureOptions options;
+  options.replays = std::max(options.replays, budget.samples);
+  return options;
+}
+
+/// The schedule's plan and the kernel to run it with, on the device as it is.
+struct DevicePlan {
+  gpu::Choice choice;
+  schedules::Grid grid;
+};
+
+DevicePlan plan_for(const std::string& schedule, const Workload& workload) {
+  DevicePlan result;
+  if (schedule == kAuto) {
+    result.choice = gpu::choose(workload);
+    result.choice.plan.schedule = kAuto;
+  } else {
+    result.choice = gpu::choose_kernel(schedule, workload);
+  }
+  result.grid = gpu::grid_of(workload, result.choice.variant);
+  return result;
+}
+
+/// The machine whose SMs are groups of `cluster` SMs: what a plan meets whose workers are clusters.
+simulator::Machine grouped(simulator::Machine machine, std::int32_t cluster, std::int32_t groups) {
+  machine.sms = groups;
+  machine.sms_per_gpc = {groups};
+  machine.bytes_per_second_by_sms.clear();
+  machine.sm_bytes_per_second *= cluster;
+  machine.fp32_lanes *= cluster;
+  machine.shared_bytes_per_clock *= cluster;
+  machine.threads_per_sm *= cluster;
+  machine.registers_per_sm *= cluster;
+  machine.shared_bytes_per_sm *= cluster;
+  machine.shared_bytes_per_cta *= cluster;
+  machine.shared_bytes_reserved *= cluster;
+  return machine;
+}
+
+/// The simulator's timeline of the plan: splitwave's kernel with the variant's shape, as many workers as are resident.
+Prediction simulated(const DevicePlan& planned, const Workload& workload, const Target& target) {
+  const gpu::Variant& variant = planned.choice.variant;
+  const gpu::Residency where = gpu::residency(workload, variant);
+  simulator::Machine machine = target.machine;
+  if (variant.cluster > 1) {
+    machine = grouped(machine, variant.cluster, where.workers / where.ctas_per_sm);
+  }
+  simulator::Kernel kernel = simulator::load_kernel("splitwave", workload, machine);
+  kernel.threads = 32 * variant.warps * variant.cluster;
+  kernel.registers_per_thread = machine.registers_per_sm / (kernel.threads * where.ctas_per_sm) / 8 * 8;
+  kernel.shared_bytes = machine.shared_bytes_per_sm / where.ctas_per_sm - machine.shared_bytes_reserved;
+  kernel.bytes_in_flight = variant.bytes_in_flight(workload.geometry.head_dim) * variant.cluster;
+  kernel.tile_tokens = variant.warps * variant.tokens * variant.cluster;
+  // A worker alone on its SM is as fast as its warps' chains of dependent instructions.
+  const std::int32_t rows = std::max(1, gpu::size_of(planned.choice.plan).most_rows);
+  const auto lone = [&](double unhidden) {
+    kernel.unhidden_lone = unhidden;
+    return simulator::seconds_per_token(machine, kernel, workload.geometry, rows).lone;
+  };
+  const double chains = gpu::chunk_seconds(workload.geometry, variant) / kernel.tile_tokens;
+  kernel.unhidden_lone = std::max(0.0, (chains - lone(0)) / (lone(1) - lone(0)));
+  simulator::SimulateOptions options;
+  options.ctas_per_sm = where.ctas_per_sm;
+  return {planned.choice.plan, planned.grid,
+          simulator::simulate(workload, planned.choice.plan, machine, kernel, options)};
+}
+
+/// A workload on the device, with its floor and, where it is small enough, the oracle's answer.
+struct OnDevice {
+  gpu::DeviceTensors tensors;
+  double read_seconds = 0;
+  std::optional<cpu_reference::Result<double>> exact;
+};
+
+OnDevice bring(const Workload& workload, const gpu::MeasureOptions& options) {
+  OnDevice here{gpu::DeviceTensors::generate(workload, gpu::copies_for(workload, options)), 0, {}};
+  here.read_seconds = gpu::time_plain_read(workload, here.tensors, options).median;
+  if (checked(workload)) {
+    here.exact = cpu_reference::attend(workload, workloads::make_tensors(workload, tensor_memory_bytes()));
+  }
+  return here;
+}
+
+reports::Record record_start(const DevicePlan& planned, const Workload& workload, const Target& target) {
+  reports::Record record = plan_record(workload, planned.choice.plan, planned.grid, target.name);
+  const gpu::Device device = gpu::current_device();
+  record.executor = kCudaExecutor;
+  record.kernel = gpu::to_string(planned.choice.variant);
+  record.device = device.name;
+  record.driver = device.driver;
+  return record;
+}
+
+/// Times the plan, then runs it once more on poisoned outputs and sets them against the oracle's.
+void run_plan(const DevicePlan& planned, const Workload& workload, const Target& target, OnDevice& here,
+              const gpu::MeasureOptions& options, const MeasureOutput& to) {
+  const gpu::Choice& choice = planned.choice;
+  gpu::Decoder decoder(gpu::capacity_of(workload, choice.plan, choice.variant));
+  const gpu::HostTimes host = decoder.set_plan(workload, here.tensors.addressing(), choice.plan, choice.variant);
+  decoder.synchronize();
+  const gpu::Timing timing = gpu::time_plan(workload, here.tensors, decoder, false, options);
+  reports::Record record = record_start(planned, workload, target);
+  record.seconds = timing.median;
+  record.seconds_p20 = timing.p20;
+  record.seconds_p80 = timing.p80;
+  record.samples = timing.samples;
+  record.bytes_per_second = static_cast<double>(*record.bytes) / timing.median;
+  record.read_seconds = here.read_seconds;
+  record.plan_seconds = host.encode + host.upload;
+  if (!here.exact) {
+    ++to.checks.unchecked;
+    to.watcher.record(std::move(record));
+    return;
+  }
+  here.tensors.poison_outputs();
+  decoder.launch(here.tensors.pointers(0));
+  decoder.synchronize();
+  gpu::HostResult out = here.tensors.download();
+  const cpu_reference::Errors errors = cpu_reference::compare({std::move(out.output), std::move(out.lse)}, *here.exact);
+  record.error = reports::RecordError{errors.relative_l2, errors.rmse, errors.max_abs};
+  to.checks.add(record, errors, cpu_reference::tolerance(workload.geometry.dtype));
+  to.watcher.record(std::move(record));
+}
+
+double cuda_work(const Workload& workload, std::size_t /*schedules*/) {
+  return checked(workload) ? static_cast<double>(workloads::minimal_bytes(workload)) * kOracleReads : 0;
+}
+
+void measure_on_cuda(const Workload& workload, const std::vector<std::string>& schedules, const Target& target,
+                     const TimingBudget& budget, bool predicted, const MeasureOutput& to) {
+  const gpu::MeasureOptions options = measure_options(budget);
+  std::optional<OnDevice> here;
+  for (const std::string& schedule : schedules) {
+    to.watcher.begin(schedule + " on " + workload.name);
+    try {
+      const DevicePlan planned = plan_for(schedule, workload);
+      if (predicted && target.machine.sms > 0) {
+        to.watcher.record(record_of(simulated(planned, workload, target), workload, target));
+      }
+      if (!here) {
+        here = bring(workload, options);
+        to.watcher.done(cuda_work(workload, schedules.size()));
+      }
+      run_plan(planned, workload, target, *here, options, to);
+    } catch (const base::InputError& error) {
+      to.watcher.record(failed_record(workload.name, schedule, kCudaExecutor, target.name, error.what()));
+    }
+  }
+}
+
+}  // namespace
+
+void require_cuda() {
+  if (!gpu::has_device()) {
+    throw base::MissingError("--executor cuda: there is no CUDA device here, or no driver for it; allowed: cpu");
+  }
+}
+
+Executor cuda_executor(const TimingBudget& budget) {
+  require_cuda();
+  const gpu::Device device = gpu::current_device();
+  const std::string machine = machine_of_device(device.name);
+  Executor cuda;
+  cuda.target.name = machine.empty() ? device.name : machine;
+  if (!machine.empty()) {
+    cuda.target.machine = simulator::load_machine(machine);
+  }
+  cuda.environment = {
+      {"Device", fmt::format("{}, driver {}, CUDA {}", device.name, device.driver, device.cuda)},
+      {"Timing", fmt::format("cold caches: copies of K and V in rotation; median, p20 and p80 of {} replays of a CUDA "
+                             "graph (docs/measuring.md)",
+                             measure_options(budget).replays)},
+      {"Plans on the device",
+       "each schedule's own tile sizes and merge, workers are CTAs, by the kernel with the least predicted time; auto: "
+       "plan, kernel and clusters by the least predicted time"},
+      {"Prediction", machine.empty() ? "none: no machine of this name is known"
+                                     : "the simulator's, for the kernel's shape on " + machine}};
+  cuda.work = cuda_work;
+  cuda.measure = measure_on_cuda;
+  return cuda;
+}
+
+}  // namespace splitwave::studies

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/target.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+#include <set>
+#include <utility>
+
+#include "base/error.h"
+
+namespace splitwave::studies {
+namespace {
+
+/// What the user changed, as name and value.
+std::vector<std::pair<std::string, std::string>> changes(const MachineOptions& options) {
+  std::vector<std::pair<std::string, std::string>> result;
+  const auto add = [&](const char* name, auto value) {
+    if (value != 0) result.emplace_back(name, fmt::format("{}", value));
+  };
+  add("sms", options.sms);
+  add("bandwidth", options.bandwidth_gb_per_s);
+  add("l2", options.l2_bytes);
+  add("clock", options.clock_mhz);
+  add("ctas-per-sm", options.ctas_per_sm);
+  return result;
+}
+
+/// The machine's name, and in brackets what the user changed: "h200 (sms=66, ctas_per_sm=1)".
+std::string overridden_name(const std::string& name, const MachineOptions& options) {
+  std::vector<std::string> words;
+  for (const auto& [option, value] : changes(options)) {
+    std::string& word = words.emplace_back(option + "=" + value);
+    std::replace(word.begin(), word.end(), '-', '_');
+  }
+  return words.empty() ? name : fmt::format("{} ({})", name, fmt::join(words, ", "));
+}
+
+simulator::CpuFigures figures(const cpu_reference::CpuConstants& constants,
+                              const std::vector<double>& read_bytes_per_second, double seconds_per_kv_byte) {
+  simulator::CpuFigures result;
+  result.model = constants.model;
+  result.read_bytes_per_second = read_bytes_per_second;
+  result.seconds_per_kv_byte = seconds_per_kv_byte;
+  result.fork_seconds = constants.fork_seconds;
+  result.item_seconds = constants.item_seconds;
+  result.merge_seconds_per_row_split = constants.merge_seconds_per_row_split;
+  return result;
+}
+
+}  // namespace
+
+std::string override_words(const MachineOptions& options) {
+  std::string words;
+  for (const auto& [option, value] : changes(options)) words += fmt::format(" --{} {}", option, value);
+  return words;
+}
+
+std::vector<Target> targets(const MachineOptions& options, std::int32_t threads) {
+  std::vector<Target> result;
+  for (const std::string& gpu : options.gpus) {
+    if (gpu == kThisCpu) {
+      if (const auto changed = changes(options); !changed.empty()) {
+        throw base::InputError(
+            fmt::format("--gpu cpu: --{} does not apply to it; allowed: --threads", changed.front().first));
+      }
+      result.push_back(this_cpu(threads));
+      continue;
+    }
+    Target target;
+    target.machine = simulator::with_overrides(
+        simulator::load_machine(gpu),
+        {options.sms, options.bandwidth_gb_per_s * 1e9, options.l2_bytes, options.clock_mhz * 1e6});
+    target.name = overridden_name(target.machine.name, options);
+    target.ctas_per_sm = options.ctas_per_sm;
+    result.push_back(std::move(target));
+  }
+  return result;
+}
+
+std::string machine_of_device(std::string_view device_name) {
+  std::set<std::string> words;
+  std::string word;
+  for (const char letter : std::string(device_name) + ' ') {
+    if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+    } else {
+      words.insert(std::exchange(word, ""));
+    }
+  }
+  const bool pcie = words.contains("pcie");
+  for (const std::string& name : simulator::machine_names()) {
+    const std::size_t dash = name.find('-');
+    const std::string form = dash == std::string::npos ? "" : name.substr(dash + 1);
+    // "rtx-4090" is a series and a model, "h100-sxm" a model and its form, which the device only names where it is
+    // PCIe.
+    const bool same_form = form.empty() || words.contains(form) || (form == "sxm" && !pcie);
+    if (words.contains(name.substr(0, dash)) && same_form) {
+      return name;
+    }
+  }
+  return "";
+}
+
+Target this_cpu(std::int32_t threads, bool measured_now) {
+  Target target;
+  target.cpu = measured_now ? cpu_reference::measure_cpu(threads) : cpu_reference::cached_cpu_constants(threads);
+  target.machine = simulator::cpu_machine(
+      figures(*target.cpu, target.cpu->read_bytes_per_second, target.cpu->token_seconds_per_kv_byte));
+  target.name = fmt::format("{} ({} thread{})", target.cpu->model, threads, threads == 1 ? "" : "s");
+  return target;
+}
+
+simulator::Machine machine_for(const Target& target, const workloads::Workload& workload, const schedules::Plan& plan) {
+  if (!target.cpu) {
+    return target.machine;
+  }
+  double seconds = 0;
+  double tokens = 0;
+  for (const schedules::OutputTile& output : plan.outputs) {
+    const double weight = std::max(1, kv_range(workload, output).size());
+    seconds += weight * cpu_reference::tile_seconds_per_kv_byte(*target.cpu, workload.geometry, output.rows());
+    tokens += weight;
+  }
+  return simulator::cpu_machine(figures(*target.cpu, cpu_reference::kv_read_bytes_per_second(*target.cpu, workload),
+                                        tokens > 0 ? seconds / tokens : target.cpu->token_seconds_per_kv_byte));
+}
+
+}  // namespace splitwave::studies

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/choose.h"
+
+#include <gtest/gtest.h>
+
+#include "schedules/schedules.h"
+#include "simulator/machine.h"
+#include "workloads/load.h"
+
+namespace splitwave::studies {
+namespace {
+
+Target h200() {
+  Target target;
+  target.machine = simulator::load_machine("h200");
+  target.name = "h200";
+  return target;
+}
+
+TEST(AutoSchedule, IsNoSlowerThanAnyMainSchedule) {
+  for (const char* spec : {"llama-3-8b:1q1s32k", "llama-3-8b:64q1s1k", "llama-3-8b:15q1s512_1q1s64k"}) {
+    const workloads::Workload workload = workloads::load(spec).at(0);
+    const Prediction chosen = predict("auto", workload, h200());
+    EXPECT_EQ(chosen.plan.schedule, "auto");
+    EXPECT_EQ(chosen.plan.reason.rfind("auto: ", 0), 0U) << chosen.plan.reason;
+    bool reached = false;
+    for (const std::string& name : schedules::default_names()) {
+      const double seconds = predict(name, workload, h200()).timeline.seconds;
+      EXPECT_LE(chosen.timeline.seconds, seconds) << spec << " by " << name;
+      reached = reached || chosen.timeline.seconds == seconds;
+    }
+    EXPECT_TRUE(reached) << spec;
+  }
+}
+
+TEST(AutoSchedule, SkipsSchedulesThatCannotServeTheWorkload) {
+  const workloads::Workload workload = workloads::load("deepseek-v3@tp=8:4q1s4k").at(0);
+  EXPECT_GT(predict("auto", workload, h200()).timeline.seconds, 0);
+}
+
+TEST(AutoSchedule, RecordKeepsTheName) {
+  const workloads::Workload workload = workloads::load("llama-3-8b:1q1s32k").at(0);
+  const reports::Record record = predicted_record("auto", workload, h200(), true);
+  EXPECT_EQ(record.schedule, "auto");
+  EXPECT_EQ(record.executor, "simulator");
+  EXPECT_NEAR(record.breakdown->total(), *record.seconds, 1e-9);
+}
+
+}  // namespace
+}  // namespace splitwave::studies
