@@ -6,6 +6,7 @@
 
 #include "schedules/schedules.h"
 #include "simulator/simulate.h"
+#include "studies/predict.h"
 #include "workloads/load.h"
 
 namespace {
@@ -13,10 +14,11 @@ namespace {
 using namespace splitwave;
 
 void run(benchmark::State& state, const workloads::Workload& workload, const schedules::Plan& plan,
-         const simulator::Kernel& kernel, const simulator::Machine& machine) {
+         const studies::Target& target) {
+  const simulator::Kernel kernel = studies::simulate_plan(workload, plan, target).kernel;
   double seconds = 0;
   while (state.KeepRunning()) {
-    seconds = simulator::simulate(workload, plan, machine, kernel).seconds;
+    seconds = simulator::simulate(workload, plan, target.machine, kernel).seconds;
     benchmark::DoNotOptimize(seconds);
   }
   state.counters["ctas"] = plan.ctas();
@@ -25,11 +27,10 @@ void run(benchmark::State& state, const workloads::Workload& workload, const sch
 
 /// A decode plan as a serving engine would ask for it.
 void decode(benchmark::State& state, const std::string& schedule, const std::string& spec) {
-  const simulator::Machine machine = simulator::load_machine("h200");
+  const studies::Target target = studies::target("h200");
   const workloads::Workload workload = workloads::parse_spec(spec);
-  const simulator::Kernel first = simulator::native_kernel(schedule, workload, machine);
-  const schedules::Plan plan = schedules::make_plan(schedule, workload, simulator::grid_of(machine, first));
-  run(state, workload, plan, simulator::native_kernel(plan, workload, machine), machine);
+  const schedules::Plan plan = schedules::make_plan(schedule, workload, studies::grid_for(workload, schedule, target));
+  run(state, workload, plan, target);
 }
 
 constexpr const char* kUniform = "llama-3-8b:8q1s32k";
@@ -45,7 +46,9 @@ BENCHMARK_CAPTURE(decode, lean_ragged, "lean", kRagged)->Unit(benchmark::kMicros
 
 /// Growth: state.range(0) CTAs of one item each, all of one length or all of different lengths.
 void grow(benchmark::State& state, bool ragged) {
-  const simulator::Machine machine = simulator::load_machine("h200");
+  studies::Overrides own_kernel;
+  own_kernel.kernel = "splitwave";
+  const studies::Target target = studies::target("h200", own_kernel);
   workloads::Workload workload = workloads::parse_spec("h=1/1,d=128:1q1s1k");
   const auto ctas = static_cast<std::int32_t>(state.range(0));
   workload.requests.clear();
@@ -60,7 +63,7 @@ void grow(benchmark::State& state, bool ragged) {
     plan.items.push_back({i, 0, tokens, -1});
     plan.cta_begin.push_back(i + 1);
   }
-  run(state, workload, plan, simulator::load_kernel("splitwave", workload, machine), machine);
+  run(state, workload, plan, target);
   state.SetComplexityN(ctas);
 }
 

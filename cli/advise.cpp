@@ -29,7 +29,7 @@ namespace {
 
 struct AdviseCommand {
   std::string model;
-  studies::MachineOptions machine{{"h200"}};
+  MachineOptions machine{{"h200"}};
   std::vector<std::string> rules;
   std::string batches = "1..256x2";
   std::string contexts = "512..128kx2";
@@ -88,7 +88,7 @@ std::string command_of(const AdviseCommand& options) {
       fmt::format("splitwave advise --model {} --gpu {} --batch {} --context {}", quoted(options.model),
                   quoted(options.machine.gpus.front()), quoted(options.batches), quoted(options.contexts));
   if (options.query_len != 1) command += fmt::format(" --query-len {}", options.query_len);
-  command += studies::override_words(options.machine);
+  command += studies::override_words(options.machine.overrides);
   if (!options.rules.empty()) command += fmt::format(" --schedule {}", fmt::join(options.rules, ","));
   command += fmt::format(" --format {}", options.format);
   return base::printable(command, 1000);  // it goes into comments: no control characters
@@ -103,7 +103,7 @@ void run_advise(AdviseCommand options) {
   }
   const studies::AdviseQuestion question = question_of(options);
   const int threads = thread_count(options.threads);
-  const studies::Target target = studies::targets(options.machine, threads).front();
+  const studies::Target target = studies::targets(options.machine.gpus, options.machine.overrides, threads).front();
   catch_stop_signals();
   const std::size_t points = question.batches.size() * question.contexts.size();
   std::string text;

@@ -21,14 +21,14 @@
 #include "reports/table.h"
 #include "studies/choose.h"
 #include "studies/measure.h"
-#include "studies/predict.h"
+#include "studies/records.h"
 
 namespace splitwave::cli {
 namespace {
 
 struct CompareOptions {
   WorkloadOptions workload{"real", {}};
-  studies::MachineOptions machine{{"h100-sxm", "h200"}};
+  MachineOptions machine{{"h100-sxm", "h200"}};
   std::vector<std::string> schedules;
   std::string executor = "cpu";
   std::int32_t threads = 0;
@@ -53,9 +53,9 @@ Job make_job(const CompareOptions& options) {
   job.begin = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   job.workloads = load_workloads(options.workload);
   job.schedules = studies::chosen_schedules(options.schedules, job.workloads);
-  studies::MachineOptions gpus = options.machine;
+  MachineOptions gpus = options.machine;
   std::erase(gpus.gpus, studies::kThisCpu);  // it is always among the machines
-  job.gpus = studies::targets(gpus, 0);
+  job.gpus = studies::targets(gpus.gpus, gpus.overrides, 0);
   return job;
 }
 
@@ -82,7 +82,7 @@ studies::CheckCount execute(const Job& job, const studies::TimingBudget& budget,
       progress.show("predicting " + workload.name + " on " + gpu.name);
       for (const std::string& schedule : job.schedules) {
         stop_if_asked();
-        sink.add(studies::predicted_record(schedule, workload, gpu, false));
+        sink.add(studies::predicted_record(workload, schedule, gpu, false));
       }
     }
     job.executor.measure(workload, job.schedules, job.executor.target, budget, true, {watcher, checks});

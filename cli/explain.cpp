@@ -20,7 +20,7 @@ namespace {
 
 struct ExplainCommand {
   WorkloadOptions workload;
-  studies::MachineOptions machine{{"h200"}};
+  MachineOptions machine{{"h200"}};
   std::vector<std::string> schedules;
   std::int32_t threads = 0;
   std::string trace;
@@ -49,8 +49,9 @@ void write_pictures(const ExplainCommand& options, const std::vector<Explained>&
 
 void explain_all(const ExplainCommand& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  const std::vector<studies::Target> machines = studies::targets(options.machine, thread_count(options.threads));
-  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
+  const std::vector<studies::Target> machines =
+      studies::targets(options.machine.gpus, options.machine.overrides, thread_count(options.threads));
+  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded, machines);
   const bool pictures = !options.trace.empty() || !options.gantt.empty();
   catch_stop_signals();
   std::vector<Explained> all;

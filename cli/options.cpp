@@ -96,27 +96,33 @@ void add_workload_options(CLI::App& app, WorkloadOptions& options) {
           ""));
 }
 
-void add_machine_options(CLI::App& app, studies::MachineOptions& options) {
+void add_machine_options(CLI::App& app, MachineOptions& options) {
   app.add_option("--gpu", options.gpus, "machines by name (splitwave gpus lists them), cpu for this one, or JSON files")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME|FILE,...")
       ->capture_default_str();
-  app.add_option("--sms", options.sms, "streaming multiprocessors, instead of the machine's own")
+  app.add_option("--sms", options.overrides.sms, "streaming multiprocessors, instead of the machine's own")
       ->type_name("N")
       ->check(integer_between(1, kMostSms));
-  app.add_option("--bandwidth", options.bandwidth_gb_per_s, "DRAM bandwidth in GB/s, instead of the machine's own")
+  app.add_option("--bandwidth", options.overrides.bandwidth_gb_per_s,
+                 "DRAM bandwidth in GB/s, instead of the machine's own")
       ->type_name("GB/s")
       ->check(positive_up_to(kMostBandwidth));
-  app.add_option("--l2", options.l2_bytes, "L2 capacity in bytes (60M: 60 MiB), instead of the machine's own")
+  app.add_option("--l2", options.overrides.l2_bytes, "L2 capacity in bytes (60M: 60 MiB), instead of the machine's own")
       ->type_name("BYTES")
       ->transform(bytes_up_to(kMostL2));
-  app.add_option("--clock", options.clock_mhz, "SM clock in MHz, instead of the machine's own")
+  app.add_option("--clock", options.overrides.clock_mhz, "SM clock in MHz, instead of the machine's own")
       ->type_name("MHz")
       ->check(positive_up_to(kMostClock));
-  app.add_option("--ctas-per-sm", options.ctas_per_sm, "resident CTAs per SM, instead of the kernel's occupancy")
+  app.add_option("--ctas-per-sm", options.overrides.ctas_per_sm,
+                 "resident CTAs per SM, instead of the kernel's occupancy")
       ->type_name("N")
       ->check(integer_between(1, kMostCtasPerSm));
+  app.add_option(
+         "--kernel", options.overrides.kernel,
+         "kernel profile that runs every schedule's plans, by name or as a JSON file, instead of each library's")
+      ->type_name("NAME|FILE");
 }
 
 void add_schedule_option(CLI::App& app, std::vector<std::string>& schedules) {

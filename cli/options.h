@@ -18,11 +18,17 @@ struct WorkloadOptions {
   std::optional<std::uint64_t> seed;
 };
 
+/// Machines by name or file, and what if.
+struct MachineOptions {
+  std::vector<std::string> gpus;
+  studies::Overrides overrides = {};
+};
+
 /// -w/--workload and --seed. The workload is required unless `options` holds one.
 void add_workload_options(CLI::App& app, WorkloadOptions& options);
 
 /// --gpu and what if: --sms, --bandwidth, --l2, --clock, --ctas-per-sm; the GPUs in `options` are the default.
-void add_machine_options(CLI::App& app, studies::MachineOptions& options);
+void add_machine_options(CLI::App& app, MachineOptions& options);
 
 /// --schedule; an empty list stands for the default schedules.
 void add_schedule_option(CLI::App& app, std::vector<std::string>& schedules);

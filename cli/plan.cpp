@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "reports/record.h"
 #include "reports/table.h"
 #include "schedules/metrics.h"
 #include "schedules/plan_json.h"
@@ -23,7 +24,7 @@ namespace {
 
 struct PlanOptions {
   WorkloadOptions workload;
-  studies::MachineOptions machine{{"h200"}};
+  MachineOptions machine{{"h200"}};
   std::vector<std::string> schedules;
   std::int32_t threads = 0;
   bool json = false;
@@ -47,7 +48,8 @@ std::string plan_line(const studies::Prediction& made, const workloads::Workload
   if (full) {
     return text + '\n';
   }
-  const nlohmann::ordered_json names = {{"workload", workload.name}, {"machine", target.name}};
+  nlohmann::ordered_json names = {{"workload", workload.name}, {"machine", target.name}};
+  if (made.by_auto) names["asked"] = studies::kAuto;
   const std::string begin = names.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   return begin.substr(0, begin.size() - 1) + ',' + text.substr(1) + '\n';
 }
@@ -57,7 +59,7 @@ std::vector<std::string> table_row(const studies::Prediction& made, const worklo
   const schedules::Metrics counts = metrics(made.plan, made.grid);
   return {workload.name,
           target.name,
-          made.plan.schedule,
+          made.by_auto ? reports::auto_words(made.plan.schedule) : made.plan.schedule,
           fmt::format("{}", made.plan.num_splits),
           split_range(splits_per_request(workload, made.plan)),
           fmt::format("{}", counts.ctas),
@@ -120,8 +122,9 @@ class Listing {
 
 void make_plans(const PlanOptions& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  const std::vector<studies::Target> machines = studies::targets(options.machine, thread_count(options.threads));
-  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
+  const std::vector<studies::Target> machines =
+      studies::targets(options.machine.gpus, options.machine.overrides, thread_count(options.threads));
+  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded, machines);
   const bool alone = loaded.size() * machines.size() * names.size() == 1;
   Listing listing(options.json, options.full);
   for (const workloads::Workload& workload : loaded) {
@@ -130,7 +133,7 @@ void make_plans(const PlanOptions& options) {
         std::string reason;
         std::optional<studies::Prediction> made;
         try {
-          made = studies::predict(name, workload, target);
+          made = studies::predict(workload, name, target);
         } catch (const base::InputError& error) {
           if (alone) {
             throw;

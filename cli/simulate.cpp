@@ -9,14 +9,14 @@
 #include "cli/signals.h"
 #include "reports/record_table.h"
 #include "studies/choose.h"
-#include "studies/predict.h"
+#include "studies/records.h"
 
 namespace splitwave::cli {
 namespace {
 
 struct SimulateCommand {
   WorkloadOptions workload;
-  studies::MachineOptions machine{{"h200"}};
+  MachineOptions machine{{"h200"}};
   std::vector<std::string> schedules;
   std::int32_t threads = 0;
   std::string out;
@@ -25,8 +25,9 @@ struct SimulateCommand {
 
 void simulate_all(const SimulateCommand& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  const std::vector<studies::Target> machines = studies::targets(options.machine, thread_count(options.threads));
-  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
+  const std::vector<studies::Target> machines =
+      studies::targets(options.machine.gpus, options.machine.overrides, thread_count(options.threads));
+  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded, machines);
   const std::size_t points = loaded.size() * machines.size() * names.size();
   catch_stop_signals();
   RecordSink sink(options.out, options.json);
@@ -37,7 +38,7 @@ void simulate_all(const SimulateCommand& options) {
         for (const std::string& name : names) {
           stop_if_asked();
           progress.show(name + " on " + workload.name);
-          sink.add(studies::predicted_record(name, workload, target, points == 1));
+          sink.add(studies::predicted_record(workload, name, target, points == 1));
           progress.add(1);
         }
       }

@@ -31,7 +31,7 @@ namespace fs = std::filesystem;
 
 struct SweepCommand {
   WorkloadOptions workload;
-  studies::MachineOptions machine{{"h200"}};
+  MachineOptions machine{{"h200"}};
   std::vector<std::string> schedules;
   std::vector<std::string> axes;
   std::string shard = "1/1";
@@ -44,7 +44,7 @@ struct SweepCommand {
   bool json = false;
 };
 
-/// What a machine was read from: a file's text, this CPU's figures, or a shipped machine's name.
+/// What machines and kernel were read from: a file's text, this CPU's figures, or a shipped one's name.
 std::vector<std::string> machine_inputs(const SweepCommand& options, const std::vector<studies::Target>& machines) {
   std::vector<std::string> inputs;
   for (std::size_t i = 0; i < machines.size(); ++i) {
@@ -57,6 +57,8 @@ std::vector<std::string> machine_inputs(const SweepCommand& options, const std::
       inputs.push_back(fs::is_regular_file(given) ? base::read_text_file(given) : given);
     }
   }
+  const std::string& kernel = options.machine.overrides.kernel;
+  if (!kernel.empty()) inputs.push_back(fs::is_regular_file(kernel) ? base::read_text_file(kernel) : kernel);
   return inputs;
 }
 
@@ -121,7 +123,8 @@ class SweepRun {
       throw base::InputError("sweep: -w/--workload is missing; allowed: FILE, NAME or SPEC, or --merge DIR...");
     }
     if (options_.out.empty()) throw base::InputError("sweep: --out is missing; allowed: a folder for the results");
-    std::vector<studies::Target> machines = studies::targets(options_.machine, thread_count(options_.threads));
+    std::vector<studies::Target> machines =
+        studies::targets(options_.machine.gpus, options_.machine.overrides, thread_count(options_.threads));
     std::vector<workloads::Workload> loaded = load_workloads(options_.workload);
     const std::vector<std::string> inputs = machine_inputs(options_, machines);
     space_ = studies::make_space(std::move(machines), std::move(loaded), options_.axes, options_.schedules);

@@ -40,6 +40,7 @@ constexpr Field kFields[] = {
     {"schedule", [](const Record& r) { return r.schedule; }},
     {"executor", [](const Record& r) { return r.executor; }},
     {"machine", [](const Record& r) { return r.machine; }},
+    {"chosen", [](const Record& r) { return cell(r.chosen); }},
     {"seconds", [](const Record& r) { return cell(r.seconds); }},
     {"seconds_p20", [](const Record& r) { return cell(r.seconds_p20); }},
     {"seconds_p80", [](const Record& r) { return cell(r.seconds_p80); }},

@@ -85,7 +85,7 @@ Table predicted_table(const std::vector<Row>& rows, const Baseline& baseline, co
               {}};
   for (const Row& row : rows) {
     const Record& record = row.any();
-    std::vector<std::string> cells = {record.workload, record.schedule};
+    std::vector<std::string> cells = {record.workload, schedule_words(record)};
     for (std::string& text : plan_cells(record)) {
       cells.push_back(std::move(text));
     }
@@ -119,7 +119,7 @@ Table measured_table(const std::vector<Row>& rows, const Baseline& baseline, con
                {"relative L2 error", Align::right}},
               {}};
   for (const Row& row : rows) {
-    std::vector<std::string> cells = {row.any().workload, row.any().schedule};
+    std::vector<std::string> cells = {row.any().workload, schedule_words(row.any())};
     for (std::string& text : plan_cells(row.any())) {
       cells.push_back(std::move(text));
     }

@@ -15,11 +15,11 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 25> kRecordKeys = {
-    "workload", "schedule", "executor",         "machine",      "seconds",   "seconds_p20", "seconds_p80",
-    "samples",  "bytes",    "bytes_per_second", "num_splits",   "ctas",      "waves",       "occupancy",
-    "merge",    "kernel",   "read_seconds",     "plan_seconds", "breakdown", "error",       "failure",
-    "device",   "driver",   "commit",           "version"};
+constexpr std::array<Key, 26> kRecordKeys = {
+    "workload",    "schedule", "executor", "machine",          "chosen",       "seconds",   "seconds_p20",
+    "seconds_p80", "samples",  "bytes",    "bytes_per_second", "num_splits",   "ctas",      "waves",
+    "occupancy",   "merge",    "kernel",   "read_seconds",     "plan_seconds", "breakdown", "error",
+    "failure",     "device",   "driver",   "commit",           "version"};
 constexpr std::array<Key, 7> kBreakdownKeys = {"launch", "ramp", "stream", "compute", "merge", "wait", "idle"};
 constexpr std::array<Key, 3> kErrorKeys = {"relative_l2", "rmse", "max_abs"};
 constexpr double kMost = std::numeric_limits<double>::max();
@@ -52,6 +52,7 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.schedule = fields.text("schedule");
   record.executor = fields.text("executor");
   record.machine = fields.text("machine");
+  record.chosen = fields.optional_text("chosen");
   record.seconds = number(fields, "seconds");
   record.seconds_p20 = number(fields, "seconds_p20");
   record.seconds_p80 = number(fields, "seconds_p80");

@@ -49,12 +49,21 @@ Json error_json(const RecordError& error) {
 
 }  // namespace
 
+std::string schedule_words(const Record& record) {
+  return record.chosen ? auto_words(*record.chosen) : record.schedule;
+}
+
+std::string auto_words(const std::string& chosen) {
+  return "auto (" + chosen + ')';
+}
+
 std::string to_json(const Record& record) {
   Json object = Json::object();
   object["workload"] = record.workload;
   object["schedule"] = record.schedule;
   object["executor"] = record.executor;
   object["machine"] = record.machine;
+  put(object, "chosen", record.chosen);
   put(object, "seconds", record.seconds);
   put(object, "seconds_p20", record.seconds_p20);
   put(object, "seconds_p80", record.seconds_p80);

@@ -26,7 +26,8 @@ struct Record {
   std::string schedule;
   std::string executor;  ///< "simulator", "cpu", "cuda" or "peer:NAME"
   std::string machine;
-  std::optional<double> seconds;  ///< median
+  std::optional<std::string> chosen;  ///< what the schedule "auto" chose
+  std::optional<double> seconds;      ///< median
   std::optional<double> seconds_p20;
   std::optional<double> seconds_p80;
   std::optional<std::int64_t> samples;
@@ -51,6 +52,12 @@ struct Record {
 
 /// Executor name of predicted records.
 inline constexpr std::string_view kSimulator = "simulator";
+
+/// The schedule for people: "lean", or "auto (lean)" where it was chosen.
+std::string schedule_words(const Record& record);
+
+/// "auto (CHOSEN)"
+std::string auto_words(const std::string& chosen);
 
 /// One line of JSON, keys in the order above. Numbers are written so that they read back to the same bits, whatever
 /// the locale. A figure that is not finite is left out, because JSON has no way to write it.

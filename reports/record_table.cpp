@@ -50,7 +50,7 @@ std::string record_table(std::span<const reports::Record> records) {
     }
     std::vector<std::string> row = {record.workload,
                                     record.machine,
-                                    record.schedule,
+                                    schedule_words(record),
                                     cell(record.num_splits, count),
                                     cell(record.ctas, count),
                                     cell(record.waves, [](double value) { return fmt::format("{:.2f}", value); }),

@@ -38,4 +38,10 @@ Plan fa2(const workloads::Workload& workload, const Grid& grid, std::string_view
   return plan;
 }
 
+std::string_view fa2_kernel(const workloads::Workload& workload, std::string_view /*argument*/,
+                            std::int32_t /*num_splits*/) {
+  // Pages force the split kernel (flash_api.cpp, run_mha_fwd with a block table).
+  return workload.kv.layout == workloads::KvLayout::paged ? "fa2-split" : "fa2-standard";
+}
+
 }  // namespace splitwave::schedules

@@ -14,4 +14,14 @@ Plan fa3(const workloads::Workload& workload, const Grid& grid, std::string_view
   return plan;
 }
 
+std::string_view fa3_kernel(const workloads::Workload& workload, std::string_view /*argument*/,
+                            std::int32_t /*num_splits*/) {
+  // One build per head dim and way to load K and V: by TMA, or by cp.async where pages are small.
+  const std::int32_t head_dim = workload.geometry.head_dim;
+  const bool paged = workload.kv.layout == workloads::KvLayout::paged;
+  if (head_dim <= 64) return paged ? "fa3-d64-paged" : "fa3-d64";
+  if (head_dim <= 128) return paged ? "fa3-d128-paged" : "fa3-d128";
+  return "fa3-d256";
+}
+
 }  // namespace splitwave::schedules

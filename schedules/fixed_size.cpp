@@ -45,4 +45,9 @@ Plan fixed_size(const workloads::Workload& workload, const Grid& grid, std::stri
   return plan;
 }
 
+std::string_view splitwave_kernel(const workloads::Workload& /*workload*/, std::string_view /*argument*/,
+                                  std::int32_t /*num_splits*/) {
+  return "splitwave";
+}
+
 }  // namespace splitwave::schedules

@@ -113,4 +113,11 @@ Plan fixed_split(const workloads::Workload& workload, const Grid& grid, std::str
   return plan;
 }
 
+std::string_view fixed_split_kernel(const workloads::Workload& workload, std::string_view argument,
+                                    std::int32_t num_splits) {
+  if (argument == "fa3") return fa3_kernel(workload, argument, num_splits);
+  // flash_api.cpp:261-273: one split runs the unsplit kernel.
+  return num_splits == 1 ? fa2_kernel(workload, argument, num_splits) : "fa2-split";
+}
+
 }  // namespace splitwave::schedules

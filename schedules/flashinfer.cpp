@@ -118,4 +118,9 @@ Plan flashinfer(const workloads::Workload& workload, const Grid& grid, std::stri
   return plan;
 }
 
+std::string_view flashinfer_kernel(const workloads::Workload& /*workload*/, std::string_view /*argument*/,
+                                   std::int32_t /*num_splits*/) {
+  return "flashinfer-tc";
+}
+
 }  // namespace splitwave::schedules

@@ -125,4 +125,9 @@ Plan flashinfer_holistic(const workloads::Workload& workload, const Grid& grid, 
   return plan;
 }
 
+std::string_view flashinfer_holistic_kernel(const workloads::Workload& /*workload*/, std::string_view /*argument*/,
+                                            std::int32_t /*num_splits*/) {
+  return "flashinfer-holistic";
+}
+
 }  // namespace splitwave::schedules

@@ -90,4 +90,9 @@ Plan flashmla(const workloads::Workload& workload, const Grid& grid, std::string
   return plan;
 }
 
+std::string_view flashmla_kernel(const workloads::Workload& /*workload*/, std::string_view /*argument*/,
+                                 std::int32_t /*num_splits*/) {
+  return "flashmla";
+}
+
 }  // namespace splitwave::schedules

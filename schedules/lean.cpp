@@ -60,4 +60,10 @@ Plan lean(const workloads::Workload& workload, const Grid& grid, std::string_vie
       fmt::format("schedule lean: argument '{}' is not allowed; allowed is ort, or nothing", argument));
 }
 
+std::string_view lean_kernel(const workloads::Workload& /*workload*/, std::string_view argument,
+                             std::int32_t /*num_splits*/) {
+  // The paper's kernel is not public; ONNX Runtime's is.
+  return argument == "ort" ? "ort-lean" : "splitwave";
+}
+
 }  // namespace splitwave::schedules

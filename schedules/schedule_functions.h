@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// One function per row of the table in schedules.cpp; each has its own file. See ScheduleFunction in schedules.h.
+// The functions of the table's rows in schedules.cpp; each schedule has its own file. See ScheduleFunction and
+// KernelFunction in schedules.h.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "schedules/grid.h"
@@ -21,5 +23,20 @@ Plan flashinfer(const workloads::Workload& workload, const Grid& grid, std::stri
 Plan flashinfer_holistic(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan flashmla(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan fixed_size(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
+
+std::string_view fa2_kernel(const workloads::Workload& workload, std::string_view argument, std::int32_t num_splits);
+std::string_view fixed_split_kernel(const workloads::Workload& workload, std::string_view argument,
+                                    std::int32_t num_splits);
+std::string_view fa3_kernel(const workloads::Workload& workload, std::string_view argument, std::int32_t num_splits);
+std::string_view lean_kernel(const workloads::Workload& workload, std::string_view argument, std::int32_t num_splits);
+std::string_view flashinfer_kernel(const workloads::Workload& workload, std::string_view argument,
+                                   std::int32_t num_splits);
+std::string_view flashinfer_holistic_kernel(const workloads::Workload& workload, std::string_view argument,
+                                            std::int32_t num_splits);
+std::string_view flashmla_kernel(const workloads::Workload& workload, std::string_view argument,
+                                 std::int32_t num_splits);
+/// splitwave's own kernel, for schedules without a library: in fixed_size.cpp.
+std::string_view splitwave_kernel(const workloads::Workload& workload, std::string_view argument,
+                                  std::int32_t num_splits);
 
 }  // namespace splitwave::schedules

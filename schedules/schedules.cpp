@@ -3,36 +3,66 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <stdexcept>
+
 #include "base/error.h"
 #include "base/text.h"
-#include "schedules/cut.h"
 #include "schedules/schedule_functions.h"
 
 namespace splitwave::schedules {
 namespace {
 
-constexpr Schedule kSchedules[] = {
-    {"fa2", "", "FlashAttention-2: one CTA per output tile, no split",
-     "Dao-AILab/flash-attention 0251105a csrc/flash_attn/src/flash_fwd_launch_template.h:64", 2, fa2},
-    {"fixed-split", "N, fa2, fa2-2.5.6 or fa3",
-     "FlashDecoding: every output in equal parts; N given, or by FlashAttention-2's rule (today's or v2.5.6's) or 3's",
-     "Dao-AILab/flash-attention 0251105a csrc/flash_attn/flash_api.cpp:281-347", 2, fixed_split},
-    {"fa3", "", "FlashAttention-3's kv-cache path: splits per request, longest first, a queue of tiles",
-     "Dao-AILab/flash-attention 0251105a hopper/heuristics.h:25-59, hopper/flash_prepare_scheduler.cu:141-158", 1, fa3},
-    {"seq-aware", "nothing, or evolved",
-     "FlashAttention-3 with the sequence-aware guard; evolved: 12 or 16 splits for one short prompt",
-     "arXiv 2604.00028, Figures 2 and 1; Dao-AILab/flash-attention PR 2445", 1, seq_aware},
-    {"lean", "nothing, or ort", "LeanAttention: stream-K over LeanTiles; the paper's grid, or its ONNX Runtime code's",
-     "arXiv 2405.10480, Algorithm 1; microsoft/onnxruntime lean_attention/lean_api.cc:198-233", 2, lean},
-    {"flashinfer", "", "FlashInfer's tensor-core decode: the smallest chunk whose chunks fit on the machine at once",
-     "flashinfer-ai/flashinfer fb28d7242 include/flashinfer/attention/scheduler.cuh:101-128,788-791", 2, flashinfer},
-    {"flashinfer-holistic", "", "FlashInfer's persistent kernel: chunks of bounded length to the least loaded CTA",
-     "flashinfer-ai/flashinfer fb28d7242 include/flashinfer/attention/scheduler.cuh:1242-1510", 2, flashinfer_holistic},
-    {"flashmla", "", "FlashMLA: parts of equal payload, with 5 blocks charged per request",
-     "deepseek-ai/FlashMLA 9241ae3 csrc/smxx/decode/get_decoding_sched_meta/get_decoding_sched_meta.cu:62-107", 1,
-     flashmla},
-    {"fixed-size", "T", "batch-invariant: every output cut at multiples of T tokens", "splitwave", 2, fixed_size},
+/// The table. A row is made of: name, arguments, summary, source, plan, kernel, when it is compared and as what.
+std::vector<Schedule>& table() {
+  static std::vector<Schedule> rows = {
+      {"fa2", "", "FlashAttention-2: one CTA per output tile, no split",
+       "Dao-AILab/flash-attention 0251105a csrc/flash_attn/src/flash_fwd_launch_template.h:64", fa2, fa2_kernel,
+       Compared::always, "fa2"},
+      {"fixed-split", "N, fa2, fa2-2.5.6 or fa3",
+       "FlashDecoding: every output in equal parts; N given, or by FlashAttention-2's rule (today's or v2.5.6's) or "
+       "3's",
+       "Dao-AILab/flash-attention 0251105a csrc/flash_attn/flash_api.cpp:281-347", fixed_split, fixed_split_kernel,
+       Compared::always, "fixed-split:fa2"},
+      {"fa3", "", "FlashAttention-3's kv-cache path: splits per request, longest first, a queue of tiles",
+       "Dao-AILab/flash-attention 0251105a hopper/heuristics.h:25-59, hopper/flash_prepare_scheduler.cu:141-158", fa3,
+       fa3_kernel, Compared::always, "fa3"},
+      {"seq-aware", "nothing, or evolved",
+       "FlashAttention-3 with the sequence-aware guard; evolved: 12 or 16 splits for one short prompt",
+       "arXiv 2604.00028, Figures 2 and 1; Dao-AILab/flash-attention PR 2445", seq_aware, fa3_kernel, Compared::always,
+       "seq-aware"},
+      {"lean", "nothing, or ort",
+       "LeanAttention: stream-K over LeanTiles; the paper's grid, or its ONNX Runtime code's",
+       "arXiv 2405.10480, Algorithm 1; microsoft/onnxruntime lean_attention/lean_api.cc:198-233", lean, lean_kernel,
+       Compared::always, "lean"},
+      {"flashinfer", "", "FlashInfer's tensor-core decode: the smallest chunk whose chunks fit on the machine at once",
+       "flashinfer-ai/flashinfer fb28d7242 include/flashinfer/attention/scheduler.cuh:101-128,788-791", flashinfer,
+       flashinfer_kernel, Compared::always, "flashinfer"},
+      {"flashinfer-holistic", "", "FlashInfer's persistent kernel: chunks of bounded length to the least loaded CTA",
+       "flashinfer-ai/flashinfer fb28d7242 include/flashinfer/attention/scheduler.cuh:1242-1510", flashinfer_holistic,
+       flashinfer_holistic_kernel, Compared::never, ""},
+      {"flashmla", "", "FlashMLA: parts of equal payload, with 5 blocks charged per request",
+       "deepseek-ai/FlashMLA 9241ae3 "
+       "csrc/smxx/decode/get_decoding_sched_meta/get_decoding_sched_meta.cu:62-107",
+       flashmla, flashmla_kernel, Compared::latent_attention, "flashmla"},
+      {"fixed-size", "T", "batch-invariant: every output cut at multiples of T tokens", "splitwave", fixed_size,
+       splitwave_kernel, Compared::never, ""},
+  };
+  return rows;
+}
+
+/// A full name in its parts.
+struct Name {
+  std::string_view base;
+  std::string_view argument;
+  bool has_argument = false;
 };
+
+Name parts_of(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  if (colon == std::string_view::npos) return {name, "", false};
+  return {name.substr(0, colon), name.substr(colon + 1), true};
+}
 
 /// The same limit as for items: a grid beyond it is a typing error, and keeps every product within 64 bits.
 void check_grid(const Grid& grid) {
@@ -48,40 +78,63 @@ void check_grid(const Grid& grid) {
   require("tile_kv", grid.tile_kv, 0, std::int64_t{1} << 30);
 }
 
+bool is_compared(const Schedule& schedule, std::span<const workloads::Workload> workloads) {
+  if (schedule.compared != Compared::latent_attention) return schedule.compared == Compared::always;
+  return std::any_of(workloads.begin(), workloads.end(), [](const workloads::Workload& workload) {
+    return workload.geometry.kind == workloads::AttentionKind::mla;
+  });
+}
+
 }  // namespace
 
 std::span<const Schedule> all() {
-  return kSchedules;
+  return table();
+}
+
+void add(const Schedule& schedule) {
+  const bool taken =
+      std::any_of(all().begin(), all().end(), [&](const Schedule& known) { return known.name == schedule.name; });
+  if (taken || schedule.name.empty() || schedule.make == nullptr || schedule.kernel == nullptr) {
+    throw std::logic_error(fmt::format("schedule '{}' is there already, or lacks a function", schedule.name));
+  }
+  table().push_back(schedule);
 }
 
 const Schedule& find(std::string_view name) {
-  const std::string_view base = name.substr(0, name.find(':'));
-  for (const Schedule& schedule : kSchedules) {
+  const std::string_view base = parts_of(name).base;
+  for (const Schedule& schedule : all()) {
     if (schedule.name == base) return schedule;
   }
   std::vector<std::string> names;
-  for (const Schedule& schedule : kSchedules) names.emplace_back(schedule.name);
+  for (const Schedule& schedule : all()) names.emplace_back(schedule.name);
   throw base::InputError(fmt::format("schedule '{}' is not known{}; known: {}", base::printable(base),
                                      base::did_you_mean(base, names), base::join(names)));
+}
+
+std::string_view kernel_of(std::string_view name, const workloads::Workload& workload, std::int32_t num_splits) {
+  return find(name).kernel(workload, parts_of(name).argument, num_splits);
 }
 
 Plan make_plan(std::string_view name, const workloads::Workload& workload, const Grid& grid) {
   check_grid(grid);
   const Schedule& schedule = find(name);
-  const std::size_t colon = name.find(':');
-  const std::string_view argument = colon == std::string_view::npos ? "" : name.substr(colon + 1);
-  if (colon != std::string_view::npos && (schedule.arguments.empty() || argument.empty())) {
+  const Name parts = parts_of(name);
+  if (parts.has_argument && (schedule.arguments.empty() || parts.argument.empty())) {
     throw base::InputError(fmt::format("schedule {}: argument '{}' is not allowed; allowed is {}", schedule.name,
-                                       base::printable(argument),
+                                       base::printable(parts.argument),
                                        schedule.arguments.empty() ? "none" : schedule.arguments));
   }
-  Plan plan = schedule.make(workload, grid, argument);
+  Plan plan = schedule.make(workload, grid, parts.argument);
   plan.schedule = name;
   return plan;
 }
 
-std::vector<std::string> default_names() {
-  return {"fa2", "fixed-split:fa2", "fa3", "seq-aware", "lean", "flashinfer"};
+std::vector<std::string> default_names(std::span<const workloads::Workload> workloads) {
+  std::vector<std::string> names;
+  for (const Schedule& schedule : all()) {
+    if (is_compared(schedule, workloads)) names.emplace_back(schedule.compared_as);
+  }
+  return names;
 }
 
 }  // namespace splitwave::schedules

@@ -2,6 +2,7 @@
 // Every schedule, in one table.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,18 +19,34 @@ namespace splitwave::schedules {
 /// Throws base::InputError if the argument is not allowed or the geometry is outside the rule.
 using ScheduleFunction = Plan (*)(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 
+/// Name of the profile (a file of simulator/kernels/) of the kernel that the schedule's own library launches for the
+/// workload. num_splits: of the plan, or 0 while it is not made yet. The profile says on which hardware, and for which
+/// dtypes and head dims, the kernel exists.
+using KernelFunction = std::string_view (*)(const workloads::Workload& workload, std::string_view argument,
+                                            std::int32_t num_splits);
+
+/// Which workloads a schedule is compared on when nobody names schedules.
+enum class Compared { never, always, latent_attention };
+
+/// All that is known of a schedule outside its own file.
 struct Schedule {
   std::string_view name;       ///< part before the colon
   std::string_view arguments;  ///< what may follow the colon, for people: "N, fa2, fa2-2.5.6 or fa3"; empty if nothing
   std::string_view summary;    ///< one line
   std::string_view source;     ///< paper or repository file:line of the rule
-  /// Occupancy that the rule's own kernel reaches or assumes (CTAs per SM), for callers without a kernel profile.
-  int native_ctas_per_sm;
-  ScheduleFunction make;
+  ScheduleFunction make = nullptr;
+  KernelFunction kernel = nullptr;
+  Compared compared = Compared::never;
+  std::string_view compared_as;  ///< full name that comparisons use, "fixed-split:fa2"; empty if never
 };
 
-/// The table, in the order of docs/schedules.md.
+/// The table, in the order of docs/schedules.md, with what add() added at its end.
 std::span<const Schedule> all();
+
+/// Adds a schedule of one's own to the table: from then on everything that takes a schedule's name takes this one. Its
+/// texts must outlive the program. Not safe beside other calls of this header. Throws std::logic_error if the name is
+/// taken or a function is missing.
+void add(const Schedule& schedule);
 
 /// The plan of `name` ("lean", "fixed-split:4", ...). Throws InputError with the nearest names if it is unknown. The
 /// plan is valid (validate.h) for every valid workload and every grid with positive sms and ctas_per_sm.
@@ -38,7 +55,11 @@ Plan make_plan(std::string_view name, const workloads::Workload& workload, const
 /// Table entry of `name` (the part before a colon decides). Throws InputError with the nearest names if it is unknown.
 const Schedule& find(std::string_view name);
 
-/// Full names that comparisons run by default: the main schedules, each once.
-std::vector<std::string> default_names();
+/// Name of the kernel profile for a full schedule name, see KernelFunction. Throws InputError as find() does.
+std::string_view kernel_of(std::string_view name, const workloads::Workload& workload, std::int32_t num_splits = 0);
+
+/// Full names that comparisons of these workloads run by default, in the order of the table; without workloads those
+/// that are always compared.
+std::vector<std::string> default_names(std::span<const workloads::Workload> workloads = {});
 
 }  // namespace splitwave::schedules

@@ -4,15 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <filesystem>
 #include <map>
 #include <span>
 #include <stdexcept>
+#include <system_error>
 
 #include "base/embedded_file.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "simulator/kernel_file.h"
+#include "schedules/schedules.h"
 
 namespace splitwave::simulator {
 
@@ -20,24 +21,24 @@ std::span<const base::EmbeddedFile> kernel_files();
 
 namespace {
 
-/// The shipped profiles, read once: their text is part of the binary and cannot change.
-const std::map<std::string, std::vector<KernelVariant>, std::less<>>& shipped() {
-  static const std::map<std::string, std::vector<KernelVariant>, std::less<>> profiles = [] {
-    std::map<std::string, std::vector<KernelVariant>, std::less<>> result;
+/// The shipped families by name, read once: their text is part of the binary and cannot change.
+const std::map<std::string, KernelFamily, std::less<>>& shipped() {
+  static const std::map<std::string, KernelFamily, std::less<>> families = [] {
+    std::map<std::string, KernelFamily, std::less<>> result;
     for (const base::EmbeddedFile& file : kernel_files()) {
-      result.emplace(std::string(file.name), read_kernel_file(file.text, std::string(file.name)));
+      result.emplace(std::string(file.name), parse_kernel(file.text, std::string(file.name)));
     }
     return result;
   }();
-  return profiles;
+  return families;
 }
 
-const KernelVariant* choose_variant(const std::vector<KernelVariant>& variants, const workloads::Geometry& geometry,
+const KernelVariant* choose_variant(const KernelFamily& family, const workloads::Geometry& geometry,
                                     const Machine& machine) {
   const std::int32_t head_dim = geometry.head_dim;
   const std::int32_t group = geometry.group();
   const KernelVariant* covering = nullptr;
-  for (const KernelVariant& variant : variants) {
+  for (const KernelVariant& variant : family.variants) {
     if (head_dim < variant.head_dim_least || head_dim > variant.head_dim_most) continue;
     if (group < variant.group_least || group > variant.group_most) continue;
     if (covering == nullptr) covering = &variant;
@@ -46,22 +47,57 @@ const KernelVariant* choose_variant(const std::vector<KernelVariant>& variants, 
   return covering;
 }
 
-/// Profile names of a schedule: what is before the colon, with the argument where it matters.
-std::string_view profile_of(std::string_view schedule, const workloads::Workload& workload) {
-  const std::int32_t head_dim = workload.geometry.head_dim;
-  const bool paged = workload.kv.layout == workloads::KvLayout::paged;
-  const std::string_view base = schedule.substr(0, schedule.find(':'));
-  const std::string_view fa3 = head_dim <= 64    ? (paged ? "fa3-d64-paged" : "fa3-d64")
-                               : head_dim <= 128 ? (paged ? "fa3-d128-paged" : "fa3-d128")
-                                                 : "fa3-d256";
-  if (base == "fa2") return paged ? "fa2-split" : "fa2-standard";  // flash_api.cpp: pages force the split kernel
-  if (schedule == "fixed-split:fa3" || base == "fa3" || base == "seq-aware") return fa3;
-  if (base == "fixed-split") return "fa2-split";
-  if (schedule == "lean:ort") return "ort-lean";
-  if (base == "flashinfer") return "flashinfer-tc";
-  if (base == "flashinfer-holistic") return "flashinfer-holistic";
-  if (base == "flashmla") return "flashmla";
-  return "splitwave";
+/// Why the kernel cannot exist, or nothing. `variant` is choose_variant()'s answer.
+std::string why_not(const KernelFamily& family, const KernelVariant* variant, const workloads::Geometry& geometry,
+                    const Machine& machine) {
+  if (variant == nullptr) {
+    return fmt::format("kernel {} has no variant for head_dim {} with {} query heads per KV head", family.name,
+                       geometry.head_dim, geometry.group());
+  }
+  const MmaInstruction instruction = variant->kernel.instruction;
+  if (instruction == MmaInstruction::wgmma && machine.compute_capability != "9.0") {
+    return fmt::format("kernel {} multiplies by wgmma, which compute capability 9.0 alone has ({}: {})", family.name,
+                       machine.name, machine.compute_capability.empty() ? "none" : machine.compute_capability);
+  }
+  if (instruction != MmaInstruction::cuda_core && geometry.dtype == workloads::Dtype::f32) {
+    return fmt::format("kernel {} multiplies f16 and bf16 on tensor cores, not {}", family.name,
+                       to_string(geometry.dtype));
+  }
+  return "";
+}
+
+/// Names of the schedules whose own kernels can run the workload on the machine.
+std::vector<std::string> possible_schedules(const workloads::Workload& workload, const Machine& machine) {
+  std::vector<std::string> names;
+  for (const schedules::Schedule& schedule : schedules::all()) {
+    const auto family = shipped().find(schedule.kernel(workload, "", 0));
+    if (family == shipped().end()) continue;
+    const KernelVariant* variant = choose_variant(family->second, workload.geometry, machine);
+    if (why_not(family->second, variant, workload.geometry, machine).empty()) names.emplace_back(schedule.name);
+  }
+  return names;
+}
+
+[[noreturn]] void refuse_schedule(std::string_view schedule, const std::string& reason,
+                                  const workloads::Workload& workload, const Machine& machine) {
+  const std::vector<std::string> others = possible_schedules(workload, machine);
+  throw base::InputError(fmt::format(
+      "schedule {}: {}; allowed for this workload on {}: {}", base::printable(schedule), reason, machine.name,
+      others.empty() ? "no GPU kernel, but --gpu cpu" : base::join(others) + ", or another --kernel"));
+}
+
+/// Kernel of a row's profile.
+Kernel kernel_of_schedule(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload,
+                          const Machine& machine) {
+  const std::string_view name = schedules::kernel_of(schedule, workload, num_splits);
+  const auto family = shipped().find(name);
+  if (family == shipped().end()) {
+    throw std::logic_error(fmt::format("schedule {}: there is no kernel profile {}", schedule, name));
+  }
+  const KernelVariant* variant = choose_variant(family->second, workload.geometry, machine);
+  const std::string reason = why_not(family->second, variant, workload.geometry, machine);
+  if (!reason.empty()) refuse_schedule(schedule, reason, workload, machine);
+  return variant->kernel;
 }
 
 }  // namespace
@@ -83,41 +119,41 @@ std::int32_t ctas_per_sm(const Machine& machine, const Kernel& kernel) {
 
 std::vector<std::string> kernel_names() {
   std::vector<std::string> names;
-  for (const auto& [name, variants] : shipped()) names.push_back(name);
+  for (const auto& [name, family] : shipped()) names.push_back(name);
   return names;
 }
 
-std::vector<Kernel> parse_kernel(const std::string& text, const std::string& where) {
-  std::vector<Kernel> kernels;
-  for (const KernelVariant& variant : read_kernel_file(text, where)) kernels.push_back(variant.kernel);
-  return kernels;
+KernelFamily load_kernel(const std::string& name_or_file) {
+  if (const auto found = shipped().find(name_or_file); found != shipped().end()) return found->second;
+  std::error_code ignored;
+  const bool looks_like_file = name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".json");
+  if (looks_like_file || std::filesystem::exists(name_or_file, ignored)) {
+    return parse_kernel(base::read_text_file(name_or_file), name_or_file);
+  }
+  throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}, or a JSON file",
+                                     base::printable(name_or_file), base::did_you_mean(name_or_file, kernel_names()),
+                                     base::join(kernel_names())));
 }
 
-Kernel load_kernel(std::string_view name, const workloads::Workload& workload, const Machine& machine) {
-  const auto found = shipped().find(name);
-  if (found == shipped().end()) {
-    throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}", base::printable(name),
-                                       base::did_you_mean(name, kernel_names()), base::join(kernel_names())));
-  }
-  const KernelVariant* variant = choose_variant(found->second, workload.geometry, machine);
-  if (variant == nullptr) {
-    throw base::InputError(fmt::format("kernel: {} has no variant for head_dim {} with {} query heads per KV head",
-                                       name, workload.geometry.head_dim, workload.geometry.group()));
+Kernel kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine) {
+  const KernelVariant* variant = choose_variant(family, workload.geometry, machine);
+  const std::string reason = why_not(family, variant, workload.geometry, machine);
+  if (!reason.empty()) {
+    throw base::InputError(reason + "; allowed: another kernel, or a workload and a machine that it is made for");
   }
   return variant->kernel;
 }
 
 Kernel native_kernel(std::string_view schedule, const workloads::Workload& workload, const Machine& machine) {
   if (machine.cpu) return cpu_kernel(machine);
-  const std::string_view profile = profile_of(schedule, workload);
-  const KernelVariant* variant = choose_variant(shipped().find(profile)->second, workload.geometry, machine);
-  return variant != nullptr ? variant->kernel : load_kernel("splitwave", workload, machine);
+  return kernel_of_schedule(schedule, 0, workload, machine);
 }
 
 Kernel native_kernel(const schedules::Plan& plan, const workloads::Workload& workload, const Machine& machine) {
-  const bool fa2 = plan.schedule.starts_with("fixed-split") && plan.schedule != "fixed-split:fa3";
-  const bool standard = fa2 && plan.num_splits == 1;
-  return native_kernel(standard ? std::string_view("fa2") : std::string_view(plan.schedule), workload, machine);
+  if (machine.cpu) return cpu_kernel(machine);
+  Kernel kernel = kernel_of_schedule(plan.schedule, plan.num_splits, workload, machine);
+  if (kernel.tile_of_plan) kernel.tile_tokens = plan.tile_kv;
+  return kernel;
 }
 
 TokenSeconds seconds_per_token(const Machine& machine, const Kernel& kernel, const workloads::Geometry& geometry,

@@ -44,6 +44,7 @@ struct Kernel {
   double exposed_latencies = 1;     ///< memory latencies at the start of a stream that nothing hides (lockstep phases)
   double drain_tiles = 0;           ///< KV tiles whose arithmetic follows the last byte's arrival
   std::int32_t tile_tokens = 128;   ///< KV tokens per tile of the kernel
+  bool tile_of_plan = false;        ///< the library picks the tile per call: tile_tokens is the plan's tile_kv
   double merge_launch_seconds = 0;  ///< fixed cost of a separate merge kernel
   bool always_merges = false;       ///< the merge kernel is launched even if nothing is split
   double merge_seconds = 0;         ///< fixed cost of a merge inside the kernel (waiting CTA or last arriver)
@@ -57,19 +58,41 @@ struct Kernel {
 /// memory (1 KB reserved per CTA on NVIDIA) and the CTA limit. 0 if even one does not fit.
 std::int32_t ctas_per_sm(const Machine& machine, const Kernel& kernel);
 
-/// Profile of the kernel that the schedule's own library runs for this geometry (docs/simulator.md lists them); the
-/// CPU machine has one of its own. A geometry that the library does not have gets splitwave's own kernel.
+/// One variant of a kernel file: a kernel and the geometries that it is for.
+struct KernelVariant {
+  Kernel kernel;
+  std::int32_t head_dim_least = 0;
+  std::int32_t head_dim_most = 0;
+  std::int32_t group_least = 1;  ///< query heads per KV head
+  std::int32_t group_most = 65536;
+};
+
+/// A kernel with its variants, in the order of its file.
+struct KernelFamily {
+  std::string name;
+  std::vector<KernelVariant> variants;
+};
+
+/// A shipped kernel by name or a JSON file by path. Throws InputError with the nearest names, or with file, key, value
+/// and what is allowed.
+KernelFamily load_kernel(const std::string& name_or_file);
+
+/// The same from text; `where` begins error messages.
+KernelFamily parse_kernel(std::string_view text, const std::string& where);
+
+/// The family's kernel for the workload on the machine: of its variants the first that covers head dim and group and
+/// fits on an SM, or else the first that covers them. Throws InputError with the reason if the kernel cannot exist:
+/// no variant covers the geometry, tensor cores are asked for f32, or wgmma of a machine that is not of compute
+/// capability 9.0 (PTX ISA: wgmma is sm_90a's alone).
+Kernel kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine);
+
+/// The kernel that the schedule's own library runs for the workload (schedules::KernelFunction); this computer's CPU
+/// has one for all. Throws InputError with the reason and the schedules that can run instead if there is none.
 Kernel native_kernel(std::string_view schedule, const workloads::Workload& workload, const Machine& machine);
 
-/// The same, once the plan is known: FlashAttention-2 runs its standard kernel when its rule answers one split.
+/// The same, once the plan is known: FlashAttention-2 runs its standard kernel when its rule answers one split, and a
+/// kernel whose library picks the tile per call takes the plan's.
 Kernel native_kernel(const schedules::Plan& plan, const workloads::Workload& workload, const Machine& machine);
-
-/// A shipped profile by name for the geometry: of its variants the first that covers the head dim and fits the machine,
-/// or else the first that covers the head dim. Throws InputError with the nearest names, or if no variant covers it.
-Kernel load_kernel(std::string_view name, const workloads::Workload& workload, const Machine& machine);
-
-/// Every variant of a kernel file, checked; `where` begins error messages. For tests and user's files.
-std::vector<Kernel> parse_kernel(const std::string& text, const std::string& where);
 
 /// Names of the shipped kernel profiles, sorted.
 std::vector<std::string> kernel_names();

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simulator/kernel_file.h"
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/fields.h"
 #include "simulator/constants.h"
+#include "simulator/kernel.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -60,6 +60,7 @@ void read_constants(Kernel& kernel, Constants& constants) {
   flag(kernel.prefetches_items, "prefetches_items");
   flag(kernel.persistent, "persistent");
   flag(kernel.always_merges, "always_merges");
+  flag(kernel.tile_of_plan, "tile_of_plan");
   take(kernel.exposed_latencies, constants.optional_number("exposed_latencies", "1", 1, 0, 100));
   take(kernel.drain_tiles, constants.optional_number("drain_tiles", "tile", 1, 0, 100));
   take(kernel.merge_launch_seconds, constants.optional_number("merge_launch", "ns", 1e-9, 0, 1e6));
@@ -104,7 +105,7 @@ KernelVariant read_variant(const Kernel& common, const JsonValue* common_constan
 
 }  // namespace
 
-std::vector<KernelVariant> read_kernel_file(std::string_view text, const std::string& where) {
+KernelFamily parse_kernel(std::string_view text, const std::string& where) {
   const JsonValue document = base::parse_document(text, where);
   const base::Fields fields(document, where, "", kKeys);
   fields.integer("format", 1, 1);
@@ -121,11 +122,12 @@ std::vector<KernelVariant> read_kernel_file(std::string_view text, const std::st
   }
   const JsonValue& list = fields.array("variants");
   if (list.items.empty()) fields.refuse("variants", "at least one variant");
-  std::vector<KernelVariant> variants;
+  KernelFamily family;
+  family.name = common.name;
   for (std::size_t i = 0; i < list.items.size(); ++i) {
-    variants.push_back(read_variant(common, constants, list.items[i], where, fmt::format("variants[{}]", i)));
+    family.variants.push_back(read_variant(common, constants, list.items[i], where, fmt::format("variants[{}]", i)));
   }
-  return variants;
+  return family;
 }
 
 }  // namespace splitwave::simulator

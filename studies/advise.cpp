@@ -32,7 +32,7 @@ workloads::Workload uniform(const AdviseQuestion& question, std::int32_t batch, 
 std::optional<Choice> choice_within(double limit, const std::string& schedule, const workloads::Workload& workload,
                                     const Target& target) {
   try {
-    const std::optional<Prediction> made = predict_within(limit, schedule, workload, target);
+    const std::optional<Prediction> made = predict_within(limit, workload, schedule, target);
     if (!made) return std::nullopt;
     return Choice{schedule, made->plan.num_splits, made->timeline.seconds};
   } catch (const base::InputError&) {

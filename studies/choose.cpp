@@ -15,80 +15,78 @@
 namespace splitwave::studies {
 namespace {
 
-struct Candidate {
-  std::string name;
-  Prediction prediction;
-  double seconds() const { return prediction.timeline.seconds; }
-};
-
-std::string reason_of(const Candidate& best, const std::optional<Candidate>& next, const Target& target) {
-  std::string reason = fmt::format("auto: {} has the least predicted time on {}, {}", best.name, target.name,
-                                   reports::format_seconds(best.seconds()));
+std::string reason_of(const Prediction& best, const std::optional<Prediction>& next, const Target& target) {
+  std::string reason = fmt::format("auto: {} has the least predicted time on {}, {}", best.plan.schedule, target.name,
+                                   reports::format_seconds(best.timeline.seconds));
   if (next) {
-    reason += fmt::format(" (next: {}, {})", next->name, reports::format_seconds(next->seconds()));
+    reason += fmt::format(" (next: {}, {})", next->plan.schedule, reports::format_seconds(next->timeline.seconds));
   }
-  return reason + ". " + best.prediction.plan.reason;
+  return reason + ". " + best.plan.reason;
+}
+
+/// Why no target can run any of the workloads by the schedule, or nothing if one can.
+std::string refusal(const std::string& schedule, std::span<const workloads::Workload> workloads,
+                    std::span<const Target> targets) {
+  std::string first;
+  const auto serves = [&](const auto& make) {
+    try {
+      make();
+      return true;
+    } catch (const base::InputError& error) {
+      if (first.empty()) first = error.what();
+      return false;
+    }
+  };
+  for (const workloads::Workload& workload : workloads) {
+    if (targets.empty() && serves([&] { schedules::make_plan(schedule, workload, {}); })) return "";
+    for (const Target& target : targets) {
+      if (serves([&] { schedules::make_plan(schedule, workload, grid_for(workload, schedule, target)); })) return "";
+    }
+  }
+  return first;
 }
 
 }  // namespace
 
-Prediction predict_auto(const workloads::Workload& workload, const Target& target) {
-  std::optional<Candidate> best;
-  std::optional<Candidate> next;
+Prediction choose(const workloads::Workload& workload, const Target& target, const PredictOptions& options) {
+  std::optional<Prediction> best;
+  std::optional<Prediction> next;
   std::string refused;
-  for (const std::string& name : schedules::default_names()) {
-    if (name == kAuto) {
-      continue;
-    }
+  for (const std::string& name : schedules::default_names({&workload, 1})) {
     try {
       // What takes longer than the second best changes nothing.
-      const double limit = next ? next->seconds() : std::numeric_limits<double>::infinity();
-      std::optional<Prediction> prediction = predict_within(limit, name, workload, target);
-      if (!prediction) {
-        continue;
-      }
-      Candidate candidate{name, std::move(*prediction)};
-      if (!best || candidate.seconds() < best->seconds()) {
+      const double limit = next ? next->timeline.seconds : std::numeric_limits<double>::infinity();
+      std::optional<Prediction> candidate = predict_within(limit, workload, name, target, options);
+      if (!candidate) continue;
+      if (!best || candidate->timeline.seconds < best->timeline.seconds) {
         next = std::exchange(best, std::move(candidate));
-      } else if (!next || candidate.seconds() < next->seconds()) {
+      } else if (!next || candidate->timeline.seconds < next->timeline.seconds) {
         next = std::move(candidate);
       }
     } catch (const base::InputError& error) {
-      refused = error.what();
+      if (refused.empty()) refused = error.what();
     }
   }
   if (!best) {
     throw base::InputError(fmt::format("auto: no schedule can serve the workload, for example: {}", refused));
   }
-  best->prediction.plan.reason = reason_of(*best, next, target);
-  best->prediction.plan.schedule = kAuto;
-  return best->prediction;
+  best->plan.reason = reason_of(*best, next, target);
+  best->by_auto = true;
+  return std::move(*best);
 }
 
-std::vector<std::string> chosen_schedules(const std::vector<std::string>& option,
-                                          const std::vector<workloads::Workload>& workloads) {
-  if (option.empty()) {
-    return schedules::default_names();
+std::vector<std::string> chosen_schedules(const std::vector<std::string>& given,
+                                          std::span<const workloads::Workload> workloads,
+                                          std::span<const Target> targets) {
+  std::string refused;
+  std::vector<std::string> names;
+  for (const std::string& name : given.empty() ? schedules::default_names(workloads) : given) {
+    refused = name == kAuto ? "" : refusal(name, workloads, targets);
+    if (!refused.empty() && !given.empty()) throw base::InputError(refused);
+    if (refused.empty()) names.push_back(name);
   }
-  for (const std::string& name : option) {
-    if (name == kAuto) {
-      continue;
-    }
-    std::string refused;
-    const bool serves = std::any_of(workloads.begin(), workloads.end(), [&](const workloads::Workload& workload) {
-      try {
-        schedules::make_plan(name, workload, schedules::Grid{});
-        return true;
-      } catch (const base::InputError& error) {
-        refused = refused.empty() ? error.what() : refused;
-        return false;
-      }
-    });
-    if (!serves) {
-      throw base::InputError(refused);
-    }
-  }
-  return option;
+  if (names.empty()) throw base::InputError(refused);
+  return names;
 }
 
 }  // namespace splitwave::studies

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,14 +14,15 @@ namespace splitwave::studies {
 /// The schedule name that stands for the plan with the least predicted time.
 inline constexpr std::string_view kAuto = "auto";
 
-/// Predicts every default schedule that can serve the workload on the target and returns the fastest (the first of
-/// equals). Its plan is called "auto", and its reason says which schedule was chosen and by how much. Throws InputError
-/// if none can serve the workload.
-Prediction predict_auto(const workloads::Workload& workload, const Target& target);
+/// Predicts every schedule that comparisons run by default and that can serve the workload on the target, and returns
+/// the fastest (the first of equals), whose reason says by how much. Throws InputError if none can serve the workload.
+Prediction choose(const workloads::Workload& workload, const Target& target, const PredictOptions& options = {});
 
-/// The schedules that the option stands for. Throws InputError if a given one does not exist, or can serve none of the
-/// workloads: that is told before any work begins.
-std::vector<std::string> chosen_schedules(const std::vector<std::string>& option,
-                                          const std::vector<workloads::Workload>& workloads);
+/// The schedules that --schedule stands for: `given`, or the default ones of which some target can run some workload.
+/// Throws InputError if a given one does not exist, or no target can run any of the workloads with it: that is told
+/// before any work begins. Without targets only the schedules' own rules are asked.
+std::vector<std::string> chosen_schedules(const std::vector<std::string>& given,
+                                          std::span<const workloads::Workload> workloads,
+                                          std::span<const Target> targets = {});
 
 }  // namespace splitwave::studies

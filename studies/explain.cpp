@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "schedules/schedules.h"
-#include "simulator/simulate.h"
 #include "studies/choose.h"
 #include "studies/predict.h"
 
@@ -74,12 +73,6 @@ Limit limit_of(const Explanation& e, const simulator::Kernel& kernel) {
   return limit;
 }
 
-std::string chosen_by_auto(const workloads::Workload& workload, const Target& target) {
-  const std::vector<Choice> choices = try_schedules(workload, target, schedules::default_names());
-  if (choices.empty()) throw base::InputError("auto: no schedule can serve the workload");
-  return choices.front().schedule;
-}
-
 }  // namespace
 
 std::vector<Choice> try_schedules(const workloads::Workload& workload, const Target& target,
@@ -88,7 +81,7 @@ std::vector<Choice> try_schedules(const workloads::Workload& workload, const Tar
   for (const std::string& name : schedules) {
     if (name == kAuto) continue;
     try {
-      const Prediction made = predict(name, workload, target);
+      const Prediction made = predict(workload, name, target);
       choices.push_back({name, made.plan.num_splits, made.timeline.seconds});
     } catch (const base::InputError&) {
       continue;  // it cannot serve the workload: not a choice
@@ -103,7 +96,7 @@ std::vector<std::string> alternative_schedules(const workloads::Workload& worklo
   constexpr std::int32_t kDense = 16;
   constexpr std::int32_t kMostSplits = 128;
   constexpr std::int32_t kTile = 128;  // tokens; a split shorter than a tile has no work of its own
-  std::vector<std::string> names = schedules::default_names();
+  std::vector<std::string> names = schedules::default_names({&workload, 1});
   std::int32_t longest = 0;
   for (const workloads::Request& request : workload.requests) longest = std::max(longest, request.context_len);
   const std::int32_t most = std::clamp((longest + kTile - 1) / kTile, 1, kMostSplits);
@@ -125,24 +118,24 @@ std::array<Part, 7> parts(const schedules::Breakdown& b) {
 }
 
 Explanation explain(const std::string& schedule, const workloads::Workload& workload, const Target& target) {
-  const std::string name = schedule == kAuto ? chosen_by_auto(workload, target) : schedule;
-  Prediction made = predict(name, workload, target);
+  PredictOptions options;
+  options.spans = true;
+  Prediction made = predict(workload, schedule, target, options);
   const simulator::Machine machine = machine_for(target, workload, made.plan);
-  const simulator::Kernel kernel = simulator::native_kernel(made.plan, workload, machine);
+  const std::string name = made.plan.schedule;
   Explanation e;
   e.workload = workload.name;
   e.machine = target.name;
   e.grid = made.grid;
   e.metrics = metrics(made.plan, made.grid);
-  e.timeline =
-      simulator::simulate(workload, made.plan, machine, kernel, {.ctas_per_sm = target.ctas_per_sm, .spans = true});
+  e.timeline = std::move(made.timeline);
   e.plan = std::move(made.plan);
-  e.kernel = kernel.name;
+  e.kernel = made.kernel.name;
   e.bytes = workloads::minimal_bytes(workload);
   e.bytes_per_second = e.timeline.seconds > 0 ? static_cast<double>(e.bytes) / e.timeline.seconds : 0;
   e.bandwidth_share = e.bytes_per_second / machine.dram_bytes_per_second;
   e.idle_sm_seconds = e.timeline.breakdown.idle * e.grid.sms;
-  e.limit = limit_of(e, kernel);
+  e.limit = limit_of(e, made.kernel);
   std::vector<std::string> others = alternative_schedules(workload);
   std::erase(others, name);
   e.alternatives = try_schedules(workload, target, others);

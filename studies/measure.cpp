@@ -10,7 +10,9 @@
 #include "cpu_reference/compare.h"
 #include "cpu_reference/measure.h"
 #include "cpu_reference/oracle.h"
+#include "studies/choose.h"
 #include "studies/predict.h"
+#include "studies/records.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::studies {
@@ -24,6 +26,10 @@ reports::Record measured_record(const workloads::Workload& workload, const Predi
                                 const cpu_reference::Timing& timing, const cpu_reference::Errors& errors) {
   reports::Record record = plan_record(workload, prediction.plan, prediction.grid, cpu.name);
   record.executor = kCpuExecutor;
+  if (prediction.by_auto) {
+    record.schedule = kAuto;
+    record.chosen = prediction.plan.schedule;
+  }
   record.seconds = timing.median;
   record.seconds_p20 = timing.p20;
   record.seconds_p80 = timing.p80;
@@ -40,7 +46,7 @@ std::optional<Prediction> predicted_or_failed(const std::string& schedule, const
                                               const Target& cpu, const Watcher& watcher) {
   std::string reason;
   try {
-    return predict(schedule, workload, cpu);
+    return predict(workload, schedule, cpu);
   } catch (const base::InputError& error) {
     reason = error.what();
   }

@@ -2,95 +2,101 @@
 #include "studies/predict.h"
 
 #include <cmath>
-#include <limits>
+#include <utility>
 
-#include "base/build_info.h"
-#include "base/error.h"
 #include "schedules/schedules.h"
 #include "simulator/bound.h"
 #include "simulator/simulate.h"
 #include "studies/choose.h"
 
 namespace splitwave::studies {
+namespace {
 
-Prediction predict(std::string_view schedule, const workloads::Workload& workload, const Target& target) {
-  if (schedule == kAuto) {
-    return predict_auto(workload, target);
-  }
-  return *predict_within(std::numeric_limits<double>::infinity(), schedule, workload, target);
+/// The kernel that runs the schedule on the target, before its plan is made.
+simulator::Kernel kernel_before(const workloads::Workload& workload, std::string_view schedule, const Target& target,
+                                const PredictOptions& options) {
+  schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for
+  simulator::Kernel kernel = target.kernel ? simulator::kernel_for(*target.kernel, workload, target.machine)
+                                           : simulator::native_kernel(schedule, workload, target.machine);
+  if (options.edit_kernel) options.edit_kernel(kernel, nullptr);
+  return kernel;
 }
 
-std::optional<Prediction> predict_within(double limit, std::string_view schedule, const workloads::Workload& workload,
-                                         const Target& target) {
-  schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for
-  Prediction result;
-  result.grid = simulator::grid_of(target.machine, simulator::native_kernel(schedule, workload, target.machine),
-                                   target.ctas_per_sm);
-  result.plan = schedules::make_plan(schedule, workload, result.grid);
-  const simulator::Machine machine = machine_for(target, workload, result.plan);
-  const simulator::Kernel kernel = simulator::native_kernel(result.plan, workload, machine);
-  simulator::SimulateOptions options;
-  options.ctas_per_sm = target.ctas_per_sm;
-  if (std::isfinite(limit) && simulator::least_seconds(workload, result.plan, machine, kernel, options) > limit) {
-    return std::nullopt;
+/// The kernel that runs the plan on the machine.
+simulator::Kernel kernel_after(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
+                               const simulator::Machine& machine, const PredictOptions& options) {
+  simulator::Kernel kernel = target.kernel ? simulator::kernel_for(*target.kernel, workload, machine)
+                                           : simulator::native_kernel(plan, workload, machine);
+  if (options.edit_kernel) options.edit_kernel(kernel, &plan);
+  return kernel;
+}
+
+/// A plan and what it meets. Only this computer's CPU is another machine for every plan; others are not copied.
+class Meeting {
+ public:
+  Meeting(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
+          const PredictOptions& options)
+      : workload_(workload), plan_(plan), target_(target) {
+    if (target.cpu) own_ = machine_for(target, workload, plan);
+    kernel_ = kernel_after(workload, plan, target, machine(), options);
+    simulate_.ctas_per_sm = target.ctas_per_sm;
+    simulate_.spans = options.spans;
+    simulate_.l2 = options.l2;
+    simulate_.new_pages = options.new_pages;
   }
-  result.timeline = simulator::simulate(workload, result.plan, machine, kernel, options);
+
+  double least_seconds() const { return simulator::least_seconds(workload_, plan_, machine(), kernel_, simulate_); }
+
+  Simulated simulate() && {
+    schedules::Timeline timeline = simulator::simulate(workload_, plan_, machine(), kernel_, simulate_);
+    return {std::move(kernel_), std::move(timeline)};
+  }
+
+ private:
+  const simulator::Machine& machine() const { return own_ ? *own_ : target_.machine; }
+
+  const workloads::Workload& workload_;
+  const schedules::Plan& plan_;
+  const Target& target_;
+  std::optional<simulator::Machine> own_;
+  simulator::Kernel kernel_;
+  simulator::SimulateOptions simulate_;
+};
+
+}  // namespace
+
+schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
+                         const PredictOptions& options) {
+  schedules::Grid grid =
+      simulator::grid_of(target.machine, kernel_before(workload, schedule, target, options), target.ctas_per_sm);
+  grid.tile_q = options.tile_q;
+  grid.tile_kv = options.tile_kv;
+  return grid;
+}
+
+Simulated simulate_plan(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
+                        const PredictOptions& options) {
+  return Meeting(workload, plan, target, options).simulate();
+}
+
+std::optional<Prediction> predict_within(double limit_seconds, const workloads::Workload& workload,
+                                         std::string_view schedule, const Target& target,
+                                         const PredictOptions& options) {
+  Prediction result;
+  result.grid = grid_for(workload, schedule, target, options);
+  result.plan = schedules::make_plan(schedule, workload, result.grid);
+  Meeting meeting(workload, result.plan, target, options);
+  if (std::isfinite(limit_seconds) && meeting.least_seconds() > limit_seconds) return std::nullopt;
+  Simulated simulated = std::move(meeting).simulate();
+  result.kernel = std::move(simulated.kernel);
+  result.timeline = std::move(simulated.timeline);
   return result;
 }
 
-reports::Record plan_record(const workloads::Workload& workload, const schedules::Plan& plan,
-                            const schedules::Grid& grid, const std::string& machine) {
-  reports::Record record;
-  record.workload = workload.name;
-  record.schedule = plan.schedule;
-  record.machine = machine;
-  record.bytes = workloads::minimal_bytes(workload);
-  record.num_splits = plan.num_splits;
-  record.ctas = plan.ctas();
-  record.waves = static_cast<double>(plan.ctas()) / grid.resident();
-  record.merge = to_string(plan.merge);
-  record.commit = base::commit();
-  record.version = base::version();
-  return record;
-}
-
-reports::Record record_of(const Prediction& prediction, const workloads::Workload& workload, const Target& target) {
-  reports::Record record = plan_record(workload, prediction.plan, prediction.grid, target.name);
-  record.executor = reports::kSimulator;
-  record.seconds = prediction.timeline.seconds;
-  if (prediction.timeline.seconds > 0) {
-    record.bytes_per_second = static_cast<double>(*record.bytes) / prediction.timeline.seconds;
-  }
-  record.waves = prediction.timeline.waves;
-  record.occupancy = prediction.timeline.occupancy;
-  record.breakdown = prediction.timeline.breakdown;
-  return record;
-}
-
-reports::Record predicted_record(std::string_view schedule, const workloads::Workload& workload, const Target& target,
-                                 bool strict) {
-  try {
-    return record_of(predict(schedule, workload, target), workload, target);
-  } catch (const base::InputError& error) {
-    if (strict) {
-      throw;
-    }
-    return failed_record(workload.name, std::string(schedule), std::string(reports::kSimulator), target.name,
-                         error.what());
-  }
-}
-
-reports::Record failed_record(const std::string& workload, const std::string& schedule, const std::string& executor,
-                              const std::string& machine, const std::string& reason) {
-  reports::Record record;
-  record.workload = workload;
-  record.schedule = schedule;
-  record.executor = executor;
-  record.machine = machine;
-  record.failure = reason;
-  record.commit = base::commit();
-  record.version = base::version();
-  return record;
+Prediction predict(const workloads::Workload& workload, std::string_view schedule, const Target& target,
+                   const PredictOptions& options) {
+  if (schedule == kAuto) return choose(workload, target, options);
+  return *predict_within(std::numeric_limits<double>::infinity(), workload, schedule, target, options);
 }
 
 }  // namespace splitwave::studies

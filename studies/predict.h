@@ -1,49 +1,68 @@
 // SPDX-License-Identifier: Apache-2.0
+// The one way from a question to a prediction: grid, plan, kernel, simulation. Every verb, study and benchmark goes
+// through it, whole by predict() or step by step.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "reports/record.h"
 #include "schedules/grid.h"
 #include "schedules/plan.h"
 #include "schedules/timeline.h"
+#include "simulator/kernel.h"
+#include "simulator/work.h"
 #include "studies/target.h"
 #include "workloads/workload.h"
 
 namespace splitwave::studies {
 
-/// A schedule's plan on a machine, and the simulator's timeline of it.
+/// What a question may ask besides workload, schedule and target.
+struct PredictOptions {
+  std::int32_t tile_q = 0;   ///< query rows of an output tile; 0: the schedule's own rule
+  std::int32_t tile_kv = 0;  ///< tokens of a KV tile; 0: the schedule's own rule
+  bool spans = false;        ///< record Timeline::spans
+  simulator::L2State l2 = simulator::L2State::cold;
+  double new_pages = 1;  ///< simulator::SimulateOptions::new_pages
+  /// Changes the kernel before it is used. The plan is null while the kernel's occupancy is asked for.
+  std::function<void(simulator::Kernel& kernel, const schedules::Plan* plan)> edit_kernel;
+};
+
+/// A schedule's plan on a target, and the simulator's timeline of it.
 struct Prediction {
   schedules::Plan plan;
   schedules::Grid grid;
+  simulator::Kernel kernel;
   schedules::Timeline timeline;
+  /// Whether the schedule was chosen: the question was "auto".
+  bool by_auto = false;
 };
 
-/// Plans the workload for the target's grid and simulates the plan. `schedule` may be "auto". Throws InputError if the
-/// schedule does not exist or cannot serve the workload.
-Prediction predict(std::string_view schedule, const workloads::Workload& workload, const Target& target);
+/// Plans the workload for the target's grid and simulates the plan. `schedule` may be "auto" (studies/choose.h). Throws
+/// InputError if the schedule does not exist or cannot serve the workload, or if its kernel cannot exist on the target.
+Prediction predict(const workloads::Workload& workload, std::string_view schedule, const Target& target,
+                   const PredictOptions& options = {});
 
-/// The same for one schedule that is not "auto", or nothing if a bound shows that it takes longer than `limit` seconds:
+/// The same for one schedule that is not "auto", or nothing if a bound shows that it takes longer than `limit_seconds`:
 /// then it is not simulated.
-std::optional<Prediction> predict_within(double limit, std::string_view schedule, const workloads::Workload& workload,
-                                         const Target& target);
+std::optional<Prediction> predict_within(double limit_seconds, const workloads::Workload& workload,
+                                         std::string_view schedule, const Target& target,
+                                         const PredictOptions& options = {});
 
-/// The parts of a record that the plan alone determines; `machine` is a Target's name.
-reports::Record plan_record(const workloads::Workload& workload, const schedules::Plan& plan,
-                            const schedules::Grid& grid, const std::string& machine);
+/// First step: what the schedule may know of the target.
+schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
+                         const PredictOptions& options = {});
 
-/// The predicted record.
-reports::Record record_of(const Prediction& prediction, const workloads::Workload& workload, const Target& target);
-
-/// predict() as a record; a point that cannot run gives a record with the reason, unless `strict`, which lets the
-/// InputError out.
-reports::Record predicted_record(std::string_view schedule, const workloads::Workload& workload, const Target& target,
-                                 bool strict);
-
-/// The record of a point that cannot run, with the reason.
-reports::Record failed_record(const std::string& workload, const std::string& schedule, const std::string& executor,
-                              const std::string& machine, const std::string& reason);
+/// Last step, with the plan that schedules::make_plan gives for the grid, or with one from elsewhere: what the plan
+/// meets on the target, and its timeline.
+struct Simulated {
+  simulator::Kernel kernel;
+  schedules::Timeline timeline;
+};
+Simulated simulate_plan(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
+                        const PredictOptions& options = {});
 
 }  // namespace splitwave::studies

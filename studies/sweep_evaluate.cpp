@@ -10,7 +10,6 @@
 #include <functional>
 #include <iterator>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <tuple>
 #include <unordered_map>
@@ -19,7 +18,6 @@
 
 #include "base/error.h"
 #include "schedules/schedules.h"
-#include "simulator/simulate.h"
 #include "studies/choose.h"
 #include "studies/predict.h"
 #include "studies/sweep_fields.h"
@@ -86,7 +84,12 @@ class SweepEvaluator::Worker {
       : space_(space),
         tail_(tail),
         setters_(setters<SetWorkload>(space), setters<SetMachine>(space), setters<SetKernel>(space),
-                 setters<SetSchedule>(space)) {}
+                 setters<SetSchedule>(space)) {
+    if (std::get<Setters<SetKernel>>(setters_).empty()) return;
+    options_.edit_kernel = [this](simulator::Kernel& kernel, const schedules::Plan*) { apply<SetKernel>(kernel); };
+  }
+  Worker(const Worker&) = delete;  // the options know where it is
+  Worker& operator=(const Worker&) = delete;
 
   void append_line(std::int64_t index, std::string& out) {
     point_at(space_, index, point_);
@@ -109,27 +112,24 @@ class SweepEvaluator::Worker {
  private:
   void append_prediction(const workloads::Workload& workload, const Target& target, const ScheduleSettings& settings,
                          PlanFor& plan, const LineNames& names, std::string& out) {
-    if (space_.schedules[point_.schedule] == kAuto) {
-      Target with_settings = target;
+    Target with_settings;
+    const bool other_residency = settings.ctas_per_sm != target.ctas_per_sm;
+    if (other_residency) {
+      with_settings = target;
       with_settings.ctas_per_sm = settings.ctas_per_sm;
-      const Prediction best = predict_auto(workload, with_settings);
-      return append_result(out, names, minimal_bytes(workload), best.plan, best.timeline);
+    }
+    const Target& meant = other_residency ? with_settings : target;
+    options_.tile_q = settings.tile_q;
+    options_.tile_kv = settings.tile_kv;
+    if (space_.schedules[point_.schedule] == kAuto) {
+      const Prediction best = choose(workload, meant, options_);
+      return append_result(out, names, minimal_bytes(workload), best.plan, best.timeline, true);
     }
     const std::string& schedule = schedule_name(settings);
-    schedules::Grid grid = simulator::grid_of(
-        target.machine, with_axes(simulator::native_kernel(schedule, workload, target.machine)), settings.ctas_per_sm);
-    grid.tile_q = settings.tile_q;
-    grid.tile_kv = settings.tile_kv;
-    update(plan, schedule, workload, grid);
+    update(plan, schedule, workload, grid_for(workload, schedule, meant, options_));
     if (!plan.failure.empty()) return append_failure(out, names, plan.failure);
-    // Only this computer's CPU is another machine for every plan; the others are not copied.
-    std::optional<simulator::Machine> own;
-    if (target.cpu) own = machine_for(target, workload, plan.plan);
-    const simulator::Machine& machine = own ? *own : target.machine;
-    const schedules::Timeline timeline = simulator::simulate(
-        workload, plan.plan, machine, with_axes(simulator::native_kernel(plan.plan, workload, machine)),
-        {.ctas_per_sm = settings.ctas_per_sm});
-    append_result(out, names, minimal_bytes(workload), plan.plan, timeline);
+    const schedules::Timeline timeline = simulate_plan(workload, plan.plan, meant, options_).timeline;
+    append_result(out, names, minimal_bytes(workload), plan.plan, timeline, false);
   }
 
   // Units are about 100 bytes: of a request, an item, a target.
@@ -196,11 +196,6 @@ class SweepEvaluator::Worker {
     return result;
   }
 
-  simulator::Kernel with_axes(simulator::Kernel kernel) const {
-    apply<SetKernel>(kernel);
-    return kernel;
-  }
-
   ScheduleSettings make_settings(const Target& target) const {
     ScheduleSettings settings;
     settings.ctas_per_sm = target.ctas_per_sm;
@@ -249,6 +244,7 @@ class SweepEvaluator::Worker {
   const SweepSpace& space_;
   const std::string& tail_;
   const std::tuple<Setters<SetWorkload>, Setters<SetMachine>, Setters<SetKernel>, Setters<SetSchedule>> setters_;
+  PredictOptions options_;
   SweepPoint point_;
   std::string schedule_;
   std::string axes_;

@@ -54,8 +54,9 @@ void append_number(std::string& line, double number) {
 }
 
 void append_result(std::string& out, const LineNames& names, std::int64_t bytes, const schedules::Plan& plan,
-                   const schedules::Timeline& timeline) {
+                   const schedules::Timeline& timeline, bool by_auto) {
   append_names(out, names);
+  if (by_auto) out += ",\"chosen\":" + json_string(plan.schedule);
   append_field(out, R"(,"seconds":)", timeline.seconds);
   append_field(out, R"(,"bytes":)", bytes);
   append_field(out, R"(,"bytes_per_second":)", static_cast<double>(bytes) / timeline.seconds);

@@ -27,9 +27,10 @@ struct LineNames {
   std::string_view axes;      ///< the object of axis values
 };
 
-/// Appends the line of a point that has a time, with its newline. bytes: minimal bytes of the workload.
+/// Appends the line of a point that has a time, with its newline. bytes: minimal bytes of the workload; by_auto: the
+/// plan's schedule was chosen.
 void append_result(std::string& out, const LineNames& names, std::int64_t bytes, const schedules::Plan& plan,
-                   const schedules::Timeline& timeline);
+                   const schedules::Timeline& timeline, bool by_auto);
 
 /// Appends the line of a point that cannot run, with its newline.
 void append_failure(std::string& out, const LineNames& names, std::string_view reason);

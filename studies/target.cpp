@@ -9,28 +9,30 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/parallel.h"
 
 namespace splitwave::studies {
 namespace {
 
 /// What the user changed, as name and value.
-std::vector<std::pair<std::string, std::string>> changes(const MachineOptions& options) {
+std::vector<std::pair<std::string, std::string>> changes(const Overrides& overrides) {
   std::vector<std::pair<std::string, std::string>> result;
   const auto add = [&](const char* name, auto value) {
     if (value != 0) result.emplace_back(name, fmt::format("{}", value));
   };
-  add("sms", options.sms);
-  add("bandwidth", options.bandwidth_gb_per_s);
-  add("l2", options.l2_bytes);
-  add("clock", options.clock_mhz);
-  add("ctas-per-sm", options.ctas_per_sm);
+  add("sms", overrides.sms);
+  add("bandwidth", overrides.bandwidth_gb_per_s);
+  add("l2", overrides.l2_bytes);
+  add("clock", overrides.clock_mhz);
+  add("ctas-per-sm", overrides.ctas_per_sm);
+  if (!overrides.kernel.empty()) result.emplace_back("kernel", overrides.kernel);
   return result;
 }
 
 /// The machine's name, and in brackets what the user changed: "h200 (sms=66, ctas_per_sm=1)".
-std::string overridden_name(const std::string& name, const MachineOptions& options) {
+std::string overridden_name(const std::string& name, const Overrides& overrides) {
   std::vector<std::string> words;
-  for (const auto& [option, value] : changes(options)) {
+  for (const auto& [option, value] : changes(overrides)) {
     std::string& word = words.emplace_back(option + "=" + value);
     std::replace(word.begin(), word.end(), '-', '_');
   }
@@ -51,17 +53,24 @@ simulator::CpuFigures figures(const cpu_reference::CpuConstants& constants,
 
 }  // namespace
 
-std::string override_words(const MachineOptions& options) {
+std::string override_words(const Overrides& overrides) {
   std::string words;
-  for (const auto& [option, value] : changes(options)) words += fmt::format(" --{} {}", option, value);
+  for (const auto& [option, value] : changes(overrides)) words += fmt::format(" --{} {}", option, value);
   return words;
 }
 
-std::vector<Target> targets(const MachineOptions& options, std::int32_t threads) {
+Target target(const std::string& machine, const Overrides& overrides) {
+  return targets({machine}, overrides, base::default_threads()).front();
+}
+
+std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides,
+                            std::int32_t threads) {
+  std::optional<simulator::KernelFamily> kernel;
+  if (!overrides.kernel.empty()) kernel = simulator::load_kernel(overrides.kernel);
   std::vector<Target> result;
-  for (const std::string& gpu : options.gpus) {
-    if (gpu == kThisCpu) {
-      if (const auto changed = changes(options); !changed.empty()) {
+  for (const std::string& machine : machines) {
+    if (machine == kThisCpu) {
+      if (const auto changed = changes(overrides); !changed.empty()) {
         throw base::InputError(
             fmt::format("--gpu cpu: --{} does not apply to it; allowed: --threads", changed.front().first));
       }
@@ -70,10 +79,11 @@ std::vector<Target> targets(const MachineOptions& options, std::int32_t threads)
     }
     Target target;
     target.machine = simulator::with_overrides(
-        simulator::load_machine(gpu),
-        {options.sms, options.bandwidth_gb_per_s * 1e9, options.l2_bytes, options.clock_mhz * 1e6});
-    target.name = overridden_name(target.machine.name, options);
-    target.ctas_per_sm = options.ctas_per_sm;
+        simulator::load_machine(machine),
+        {overrides.sms, overrides.bandwidth_gb_per_s * 1e9, overrides.l2_bytes, overrides.clock_mhz * 1e6});
+    target.name = overridden_name(target.machine.name, overrides);
+    target.ctas_per_sm = overrides.ctas_per_sm;
+    target.kernel = kernel;
     result.push_back(std::move(target));
   }
   return result;

@@ -10,6 +10,7 @@
 
 #include "cpu_reference/measure.h"
 #include "schedules/plan.h"
+#include "simulator/kernel.h"
 #include "simulator/machine.h"
 #include "workloads/workload.h"
 
@@ -18,29 +19,34 @@ namespace splitwave::studies {
 /// The name that stands for this computer's CPU among the machines.
 inline constexpr std::string_view kThisCpu = "cpu";
 
-/// A machine with the user's overrides.
+/// What predictions are made for: a machine, and the kernel that runs plans on it.
 struct Target {
   simulator::Machine machine;
   std::string name;                                ///< for records: the machine's name and what was overridden
   std::int32_t ctas_per_sm = 0;                    ///< 0: from the kernel's occupancy
+  std::optional<simulator::KernelFamily> kernel;   ///< runs all plans; none: of each schedule the library's own
   std::optional<cpu_reference::CpuConstants> cpu;  ///< this computer's CPU: what was measured on it
 };
 
-/// Machines by name or file, and what if.
-struct MachineOptions {
-  std::vector<std::string> gpus;
+/// What a user may change of a target.
+struct Overrides {
   std::int32_t sms = 0;           ///< 0: the machine's own
   double bandwidth_gb_per_s = 0;  ///< 10^9 bytes per second; 0: the machine's own
   std::int64_t l2_bytes = 0;      ///< 0: the machine's own
   double clock_mhz = 0;           ///< 0: the machine's own
   std::int32_t ctas_per_sm = 0;   ///< 0: from the kernel's occupancy
+  std::string kernel;             ///< name or file of a kernel profile; empty: of each schedule the library's own
 };
 
 /// The overrides as words of a command line: " --sms 66 --clock 1500", or nothing.
-std::string override_words(const MachineOptions& options);
+std::string override_words(const Overrides& overrides);
 
-/// The machines of the options in order; "cpu" is this_cpu(). Throws InputError for a machine that does not exist.
-std::vector<Target> targets(const MachineOptions& options, std::int32_t threads);
+/// A GPU by name or file (simulator::load_machine), or "cpu" with all hardware threads. Throws InputError if there is
+/// none, if an override does not apply to it, or if there is no such kernel.
+Target target(const std::string& machine, const Overrides& overrides = {});
+
+/// The machines in order; "cpu" is this_cpu(threads). Throws InputError as target() does.
+std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides, std::int32_t threads);
 
 /// The shipped machine that a CUDA device of this name is ("NVIDIA H100 80GB HBM3": h100-sxm), or an empty text.
 std::string machine_of_device(std::string_view device_name);

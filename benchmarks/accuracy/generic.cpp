@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One set of costs for every kernel, made of the machine's latencies and of counts of instructions.
-#include "benchmarks/accuracy/predict.h"
+#include "benchmarks/accuracy/judge.h"
 
 namespace splitwave::accuracy {
 

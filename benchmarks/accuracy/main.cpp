@@ -61,9 +61,9 @@ bool parse(int argc, char** argv, Arguments& arguments) {
 }
 
 accuracy::Judged judge(const std::vector<accuracy::Point>& points, const std::string& machine_name) {
-  const simulator::Machine machine = simulator::load_machine(machine_name);
-  return {machine.name, accuracy::predict_all(points, machine, accuracy::Constants::of_kernel),
-          accuracy::predict_all(points, machine, accuracy::Constants::of_machine)};
+  const studies::Target target = studies::target(machine_name);
+  return {target.name, accuracy::judge_all(points, target, accuracy::Constants::of_kernel),
+          accuracy::judge_all(points, target, accuracy::Constants::of_machine)};
 }
 
 void print_table(const Arguments& arguments) {

@@ -25,7 +25,7 @@ int sign(double value) {
 }
 
 /// Kendall's tau of one shape; adds its clear pairs to `result`.
-double add_shape(const std::vector<const Prediction*>& kernels, Order& result) {
+double add_shape(const std::vector<const JudgedPoint*>& kernels, Order& result) {
   double agreement = 0;
   double pairs = 0;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
@@ -42,7 +42,7 @@ double add_shape(const std::vector<const Prediction*>& kernels, Order& result) {
   return agreement / pairs;
 }
 
-double regret(const std::vector<const Prediction*>& kernels) {
+double regret(const std::vector<const JudgedPoint*>& kernels) {
   const auto chosen = std::min_element(kernels.begin(), kernels.end(),
                                        [](const auto* a, const auto* b) { return a->seconds < b->seconds; });
   const auto best = std::min_element(kernels.begin(), kernels.end(), [](const auto* a, const auto* b) {
@@ -53,11 +53,11 @@ double regret(const std::vector<const Prediction*>& kernels) {
 
 }  // namespace
 
-Summary summarize(std::span<const Prediction> predictions, const std::function<bool(const Prediction&)>& chosen) {
+Summary summarize(std::span<const JudgedPoint> predictions, const std::function<bool(const JudgedPoint&)>& chosen) {
   std::vector<double> errors;
   std::vector<double> signed_errors;
   std::vector<double> rooflines;
-  for (const Prediction& one : predictions) {
+  for (const JudgedPoint& one : predictions) {
     if (!chosen(one)) continue;
     signed_errors.push_back(one.error());
     errors.push_back(std::abs(one.error()));
@@ -80,9 +80,9 @@ std::span<const SizeClass> size_classes() {
   return classes;
 }
 
-Order order(std::span<const Prediction> predictions) {
-  std::map<std::string, std::vector<const Prediction*>> shapes;
-  for (const Prediction& one : predictions) shapes[one.point->workload.name].push_back(&one);
+Order order(std::span<const JudgedPoint> predictions) {
+  std::map<std::string, std::vector<const JudgedPoint*>> shapes;
+  for (const JudgedPoint& one : predictions) shapes[one.point->workload.name].push_back(&one);
   Order result;
   std::vector<double> taus;
   std::vector<double> regrets;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/accuracy/predict.h"
+#include "benchmarks/accuracy/judge.h"
 
 namespace splitwave::accuracy {
 
@@ -24,7 +24,7 @@ struct Summary {
 };
 
 /// Of the predictions that `chosen` is true for; points is 0 if there are none.
-Summary summarize(std::span<const Prediction> predictions, const std::function<bool(const Prediction&)>& chosen);
+Summary summarize(std::span<const JudgedPoint> predictions, const std::function<bool(const JudgedPoint&)>& chosen);
 
 /// A class of sizes of K and V.
 struct SizeClass {
@@ -44,6 +44,6 @@ struct Order {
   double tau_p10 = 0;
   double regret_mean = 0;  ///< measured time of the kernel predicted fastest over the least, less one
 };
-Order order(std::span<const Prediction> predictions);
+Order order(std::span<const JudgedPoint> predictions);
 
 }  // namespace splitwave::accuracy

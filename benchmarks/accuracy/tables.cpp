@@ -11,12 +11,12 @@ namespace {
 
 using reports::Align;
 
-bool all(const Prediction&) {
+bool all(const JudgedPoint&) {
   return true;
 }
 
 auto of_peer(const Peer& peer) {
-  return [&peer](const Prediction& one) { return one.peer == &peer; };
+  return [&peer](const JudgedPoint& one) { return one.peer == &peer; };
 }
 
 std::string percent(double ratio) {
@@ -60,17 +60,17 @@ std::string band(const Summary& errors) {
 
 }  // namespace
 
-std::string kernel_table(std::span<const Prediction> predictions) {
+std::string kernel_table(std::span<const JudgedPoint> predictions) {
   reports::Table table = error_table("kernel");
   for (const Peer& peer : peers()) add_row(table, peer.title, summarize(predictions, of_peer(peer)));
   if (table.rows.size() != 1) add_row(table, "all", summarize(predictions, all));
   return reports::to_markdown(table);
 }
 
-std::string size_table(std::span<const Prediction> predictions) {
+std::string size_table(std::span<const JudgedPoint> predictions) {
   reports::Table table = error_table("K and V");
   for (const SizeClass& size : size_classes()) {
-    add_row(table, size.title, summarize(predictions, [&](const Prediction& one) {
+    add_row(table, size.title, summarize(predictions, [&](const JudgedPoint& one) {
               return one.bytes >= size.least_bytes && one.bytes < size.most_bytes;
             }));
   }
@@ -98,7 +98,7 @@ std::string all_predictions(std::span<const Judged> judged) {
       "stream_us,compute_us,merge_us,wait_us,idle_us\n";
   for (const Judged& machine : judged) {
     for (std::size_t i = 0; i < machine.own.size(); ++i) {
-      const Prediction& one = machine.own[i];
+      const JudgedPoint& one = machine.own[i];
       const schedules::Breakdown& p = one.parts;
       text += fmt::format("{},{},{},{:.3f},{:.3f},{:.1f},{:.3f},{:.3f}", machine.machine, one.point->kernel,
                           one.point->workload.name, one.point->seconds * 1e6, one.seconds * 1e6, one.error() * 100,

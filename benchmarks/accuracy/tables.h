@@ -6,22 +6,22 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/accuracy/predict.h"
+#include "benchmarks/accuracy/judge.h"
 
 namespace splitwave::accuracy {
 
 /// Predictions of the same points on one machine, with the kernels' own constants and without.
 struct Judged {
   std::string machine;
-  std::vector<Prediction> own;
-  std::vector<Prediction> without;
+  std::vector<JudgedPoint> own;
+  std::vector<JudgedPoint> without;
 };
 
 /// A row per kernel, then all: n, MAPE, p50, p90, max, bias, roofline. Markdown.
-std::string kernel_table(std::span<const Prediction> predictions);
+std::string kernel_table(std::span<const JudgedPoint> predictions);
 
 /// The same by size of K and V.
-std::string size_table(std::span<const Prediction> predictions);
+std::string size_table(std::span<const JudgedPoint> predictions);
 
 /// Sign of the speed-up between kernels and Kendall's tau, with the kernels' own constants and without. Markdown.
 std::string order_table(const Judged& judged);

@@ -20,7 +20,7 @@ class Predictions {
  public:
   const std::vector<Point>& of(const Figure& figure) {
     auto found = points_.find(figure.id);
-    if (found == points_.end()) found = points_.emplace(figure.id, predict(figure)).first;
+    if (found == points_.end()) found = points_.emplace(figure.id, predict_figure(figure)).first;
     return found->second;
   }
 

@@ -10,16 +10,17 @@ namespace splitwave::reproduction {
 namespace {
 
 /// Time that would be saved if partial results cost nothing to hand over and to merge, in percent.
-double reduction_percent(const workloads::Workload& workload, const Planned& planned,
-                         const simulator::Machine& machine) {
-  Planned free = planned;
-  free.kernel.merge_seconds = 0;
-  free.kernel.merge_seconds_per_split = 0;
-  free.kernel.merge_contention_seconds = 0;
-  simulator::Machine at_once = machine;
-  at_once.flag_seconds = 0;
-  const double with = predicted_seconds(workload, planned, machine, false);
-  return 100 * (1 - predicted_seconds(workload, free, at_once, false) / with);
+double reduction_percent(const Contender& lean, const workloads::Workload& workload, const studies::Target& target,
+                         double seconds) {
+  studies::PredictOptions free;
+  free.edit_kernel = [](simulator::Kernel& kernel, const schedules::Plan*) {
+    kernel.merge_seconds = 0;
+    kernel.merge_seconds_per_split = 0;
+    kernel.merge_contention_seconds = 0;
+  };
+  studies::Target at_once = target;
+  at_once.machine.flag_seconds = 0;
+  return 100 * (1 - predict_contender(lean, workload, at_once, free).timeline.seconds / seconds);
 }
 
 }  // namespace
@@ -29,7 +30,7 @@ std::vector<std::int32_t> reduction_contexts() {
 }
 
 std::vector<ReductionRow> lean_table_2() {
-  const simulator::Machine machine = simulator::load_machine("a100");
+  const studies::Target target = studies::target("a100");
   const Contender lean{"LeanAttention", "lean", "ort-lean"};
   std::vector<ReductionRow> rows;
   for (const ReductionShare& share : published().reduction_shares) {
@@ -37,13 +38,13 @@ std::vector<ReductionRow> lean_table_2() {
     row.asked_splits = share.splits;
     row.published_percent = share.percent;
     for (const std::int32_t context : reduction_contexts()) {
-      const std::int32_t ctas = 2 * machine.sms;
+      const std::int32_t ctas = 2 * target.machine.sms;
       row.heads = ctas / share.splits;
       const workloads::Workload workload =
           workloads::parse_spec(fmt::format("h={0}/{0},d=64:1q1s{1}", row.heads, context));
-      const Planned planned = plan_contender(lean, workload, machine);
-      row.most_parts = planned.plan.num_splits;
-      row.percent.push_back(reduction_percent(workload, planned, machine));
+      const studies::Prediction made = predict_contender(lean, workload, target, {});
+      row.most_parts = made.plan.num_splits;
+      row.percent.push_back(reduction_percent(lean, workload, target, made.timeline.seconds));
     }
     rows.push_back(row);
   }

@@ -8,7 +8,6 @@
 
 #include "schedules/fa3_call.h"
 #include "schedules/schedules.h"
-#include "simulator/simulate.h"
 #include "workloads/load.h"
 
 namespace splitwave::reproduction {
@@ -17,18 +16,20 @@ namespace {
 using workloads::Workload;
 
 constexpr std::string_view kFa3Call = "fa3-call:";
+constexpr std::string_view kFa3 = "fa3";
 
-schedules::Plan make_plan(const std::string& schedule, const Workload& workload, const schedules::Grid& grid,
-                          std::int32_t rule_tile_kv) {
-  if (!schedule.starts_with(kFa3Call)) return schedules::make_plan(schedule, workload, grid);
-  const std::string rule = schedule.substr(kFa3Call.size());
+/// FlashAttention-3's plan for a num_splits that its caller gives.
+schedules::Plan fa3_call_plan(const std::string& rule, const Workload& workload, const schedules::Grid& grid,
+                              std::int32_t rule_tile_kv) {
   schedules::Grid rule_grid = grid;
   rule_grid.tile_kv = rule_tile_kv;
   const schedules::Fa3SplitArguments seen = schedules::fa3_call(workload, rule_grid, false).split;
   const std::int32_t num_splits = rule == "fa3"         ? schedules::fa3_num_splits(seen).num_splits
                                   : rule == "seq-aware" ? schedules::seq_aware_num_splits(seen).num_splits
                                                         : std::stoi(rule);
-  return schedules::fa3_queue(workload, grid, schedules::fa3_call(workload, grid, false), num_splits);
+  schedules::Plan plan = schedules::fa3_queue(workload, grid, schedules::fa3_call(workload, grid, false), num_splits);
+  plan.schedule = kFa3;
+  return plan;
 }
 
 bool is_in(const Subset& subset, const Figure& figure, const Point& point) {
@@ -63,33 +64,27 @@ double statistic_of(Statistic statistic, const std::vector<double>& values) {
 
 }  // namespace
 
-Planned plan_contender(const Contender& contender, const Workload& workload, const simulator::Machine& machine,
-                       std::int32_t rule_tile_kv) {
-  const bool fa3_call = contender.schedule.starts_with(kFa3Call);
-  const std::string library = fa3_call ? "fa3" : contender.schedule;
-  Planned planned;
-  planned.kernel = contender.kernel.empty() ? simulator::native_kernel(library, workload, machine)
-                                            : simulator::load_kernel(contender.kernel, workload, machine);
-  const schedules::Grid grid = simulator::grid_of(machine, planned.kernel);
-  planned.plan = make_plan(contender.schedule, workload, grid, rule_tile_kv);
-  if (contender.kernel.empty() && !fa3_call) {
-    planned.kernel = simulator::native_kernel(planned.plan, workload, machine);
-  }
-  // FlashAttention-3's tile depends on the cache layout, which its profiles do not know.
-  const std::string_view base = std::string_view(library).substr(0, library.find(':'));
-  if (base == "fa3" || base == "seq-aware") planned.kernel.tile_tokens = planned.plan.tile_kv;
-  return planned;
+studies::Prediction predict_contender(const Contender& contender, const Workload& workload, studies::Target target,
+                                      const studies::PredictOptions& options, std::int32_t rule_tile_kv) {
+  if (!contender.kernel.empty()) target.kernel = simulator::load_kernel(contender.kernel);
+  if (!contender.schedule.starts_with(kFa3Call)) return studies::predict(workload, contender.schedule, target, options);
+  studies::Prediction result;
+  result.grid = studies::grid_for(workload, kFa3, target, options);
+  result.plan = fa3_call_plan(contender.schedule.substr(kFa3Call.size()), workload, result.grid, rule_tile_kv);
+  studies::Simulated simulated = studies::simulate_plan(workload, result.plan, target, options);
+  result.kernel = std::move(simulated.kernel);
+  result.timeline = std::move(simulated.timeline);
+  return result;
 }
 
-double predicted_seconds(const Workload& workload, const Planned& planned, const simulator::Machine& machine,
-                         bool warm) {
-  simulator::SimulateOptions options;
+studies::PredictOptions options_of(bool warm) {
+  studies::PredictOptions options;
   options.l2 = warm ? simulator::L2State::warm : simulator::L2State::cold;
-  return simulator::simulate(workload, planned.plan, machine, planned.kernel, options).seconds;
+  return options;
 }
 
-std::vector<Point> predict(const Figure& figure) {
-  const simulator::Machine machine = simulator::load_machine(figure.machine);
+std::vector<Point> predict_figure(const Figure& figure) {
+  const studies::Target target = studies::target(figure.machine);
   std::vector<Point> points;
   for (Workload& workload : workloads::load(figure.suite)) {
     if (workload.name != figure.workloads && !workload.name.starts_with(figure.workloads + "/")) continue;
@@ -98,11 +93,12 @@ std::vector<Point> predict(const Figure& figure) {
       Workload seen = workload;
       // A window that hides nothing keeps FlashAttention-2 from packing a group (docs/schedules.md, fa2).
       if (contender.unpacked) seen.geometry.window = longest_context(workload);
-      const Planned planned = plan_contender(contender, seen, machine, figure.rule_tile_kv);
-      point.outcomes.push_back({predicted_seconds(seen, planned, machine, figure.warm), planned.plan.num_splits});
+      const studies::Prediction made =
+          predict_contender(contender, seen, target, options_of(figure.warm), figure.rule_tile_kv);
+      point.outcomes.push_back({made.timeline.seconds, made.plan.num_splits});
     }
     point.workload = std::move(workload);
-    point.sms = machine.sms;
+    point.sms = target.machine.sms;
     points.push_back(std::move(point));
   }
   if (points.empty()) throw std::logic_error("reproduction: suite " + figure.suite + " has no " + figure.workloads);

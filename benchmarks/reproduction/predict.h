@@ -8,28 +8,22 @@
 #include <vector>
 
 #include "benchmarks/reproduction/figures.h"
-#include "schedules/plan.h"
-#include "simulator/kernel.h"
-#include "simulator/machine.h"
+#include "studies/predict.h"
+#include "studies/target.h"
 #include "workloads/workload.h"
 
 namespace splitwave::reproduction {
 
-/// A contender's plan on a machine, and the kernel that runs it.
-struct Planned {
-  schedules::Plan plan;
-  simulator::Kernel kernel;
-};
+/// A contender's plan on the target, simulated by studies::predict's steps. Besides the schedules' names,
+/// "fa3-call:RULE" is a call of FlashAttention-3's kv-cache path with an explicit num_splits: a number, or what "fa3"
+/// or "seq-aware" answer if they count the whole batch's tiles and KV blocks of rule_tile_kv tokens (0: those of the
+/// kernel), as the sequence-aware paper's experiment does.
+studies::Prediction predict_contender(const Contender& contender, const workloads::Workload& workload,
+                                      studies::Target target, const studies::PredictOptions& options,
+                                      std::int32_t rule_tile_kv = 0);
 
-/// Plans the workload. Besides the schedules' names, "fa3-call:RULE" is a call of FlashAttention-3's kv-cache path with
-/// an explicit num_splits: a number, or what "fa3" or "seq-aware" answer if they count the whole batch's tiles and KV
-/// blocks of rule_tile_kv tokens (0: those of the kernel), as the sequence-aware paper's experiment does.
-Planned plan_contender(const Contender& contender, const workloads::Workload& workload,
-                       const simulator::Machine& machine, std::int32_t rule_tile_kv = 0);
-
-/// Predicted seconds; warm: K and V are in L2 if they fit.
-double predicted_seconds(const workloads::Workload& workload, const Planned& planned, const simulator::Machine& machine,
-                         bool warm);
+/// The options of a figure; warm: K and V are in L2 if they fit.
+studies::PredictOptions options_of(bool warm);
 
 struct Outcome {
   double seconds = 0;
@@ -44,7 +38,7 @@ struct Point {
 };
 
 /// Every point of the figure, in the order of its suite.
-std::vector<Point> predict(const Figure& figure);
+std::vector<Point> predict_figure(const Figure& figure);
 
 /// Longest context of the batch, tokens.
 std::int32_t longest_context(const workloads::Workload& workload);

@@ -6,7 +6,7 @@ _splitwave_names() {  # first column of a listing verb
 }
 
 _splitwave_options() {
-  local workload='--workload --seed' machine='--gpu --sms --bandwidth --l2 --clock --ctas-per-sm'
+  local workload='--workload --seed' machine='--gpu --sms --bandwidth --l2 --clock --ctas-per-sm --kernel'
   case $1 in
     '') echo '--version' ;;
     compare) echo "$workload $machine --schedule --executor --threads --samples --out --json" ;;
@@ -39,7 +39,7 @@ _splitwave() {
     --schedule) words=$(_splitwave_names schedules) ;;
     --executor) words='cpu cuda' ;;
     --format) words='table csv json cpp python' ;;
-    -w | --workload | --out | --output | --merge | --file | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    -w | --workload | --kernel | --out | --output | --merge | --file | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len) return ;;
   esac
   if [[ -n $words ]]; then

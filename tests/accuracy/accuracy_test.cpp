@@ -23,7 +23,7 @@ class Figures : public testing::Test {
     for (std::size_t i = 0; i < 6; ++i) {
       points_[i].workload.name = i < 3 ? "first" : "second";
       points_[i].seconds = measured[i];
-      Prediction one;
+      JudgedPoint one;
       one.point = &points_[i];
       one.peer = &peers()[i % 3];
       one.seconds = predicted[i];
@@ -34,19 +34,19 @@ class Figures : public testing::Test {
   }
 
   std::vector<Point> points_;
-  std::vector<Prediction> predictions_;
+  std::vector<JudgedPoint> predictions_;
 };
 
 TEST_F(Figures, ErrorsAreRelativeToTheMeasuredTime) {
   const Summary first =
-      summarize(predictions_, [](const Prediction& one) { return one.point->workload.name == "first"; });
+      summarize(predictions_, [](const JudgedPoint& one) { return one.point->workload.name == "first"; });
   EXPECT_EQ(first.points, 3U);
   EXPECT_NEAR(first.mean, (0.1 + 0.1 + 0) / 3, 1e-12);
   EXPECT_NEAR(first.bias, 0, 1e-12);
   EXPECT_NEAR(first.p50, 0.1, 1e-12);
   EXPECT_NEAR(first.most, 0.1, 1e-12);
   EXPECT_NEAR(first.roofline_mean, 0.5, 1e-12);
-  EXPECT_EQ(summarize(predictions_, [](const Prediction&) { return false; }).points, 0U);
+  EXPECT_EQ(summarize(predictions_, [](const JudgedPoint&) { return false; }).points, 0U);
 }
 
 TEST_F(Figures, OnlyClearDifferencesHaveASign) {

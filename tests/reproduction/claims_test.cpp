@@ -27,12 +27,12 @@ const Comparison& comparison(const Figure& figure, const std::string& name) {
 /// Speed-ups of all points, in the figure's order.
 std::vector<double> speed_ups(const std::string& id, const std::string& name) {
   std::vector<double> result;
-  for (const Point& point : predict(figure(id))) result.push_back(speed_up(comparison(figure(id), name), point));
+  for (const Point& point : predict_figure(figure(id))) result.push_back(speed_up(comparison(figure(id), name), point));
   return result;
 }
 
 double mean(const std::string& id, const std::string& name) {
-  return mean_speed_up(comparison(figure(id), name), predict(figure(id)));
+  return mean_speed_up(comparison(figure(id), name), predict_figure(figure(id)));
 }
 
 TEST(Lean, Figure1FillsEverySmInTwoSteps) {
@@ -50,7 +50,7 @@ TEST(Lean, IsFasterWhereverTheOldRuleDoesNotSplit) {
   constexpr std::size_t baseline = 1;
   for (const char* id : {"lean-7a", "lean-7b", "lean-7c", "lean-8", "lean-9a", "lean-9b", "lean-9c", "lean-12"}) {
     ASSERT_EQ(figure(id).contenders[baseline].schedule, "fixed-split:fa2-2.5.6");
-    for (const Point& point : predict(figure(id))) {
+    for (const Point& point : predict_figure(figure(id))) {
       if (point.outcomes[baseline].num_splits > 1) continue;
       EXPECT_GT(speed_up(comparison(figure(id), "over FD v2.5.6"), point), 1.2) << point.workload.name;
     }
@@ -66,12 +66,12 @@ TEST(Lean, TodaysRuleLeavesLess) {
 }
 
 TEST(Lean, EightGpusDivideTheHeads) {
-  for (const Point& point : predict(figure("lean-9b"))) {
+  for (const Point& point : predict_figure(figure("lean-9b"))) {
     EXPECT_LE(point.workload.geometry.kv_heads * figure("lean-9b").gpus, 512);
   }
   // One GPU's share of figure 9(a) is figure 7(a).
-  const std::vector<Point> one = predict(figure("lean-7a"));
-  for (const Point& point : predict(figure("lean-9a"))) {
+  const std::vector<Point> one = predict_figure(figure("lean-7a"));
+  for (const Point& point : predict_figure(figure("lean-9a"))) {
     const auto same = std::find_if(one.begin(), one.end(), [&](const Point& p) {
       return longest_context(p.workload) == longest_context(point.workload);
     });
@@ -81,7 +81,7 @@ TEST(Lean, EightGpusDivideTheHeads) {
 }
 
 TEST(Lean, RaggedBatchesGainMore) {
-  const std::vector<Point> points = predict(figure("lean-12"));
+  const std::vector<Point> points = predict_figure(figure("lean-12"));
   const Comparison& over = comparison(figure("lean-12"), "over FD v2.5.6");
   for (const std::size_t batch : {4U, 8U, 16U}) {
     const auto at = [&](std::int64_t percent) {
@@ -116,7 +116,7 @@ TEST(SequenceAware, IsNeverSlowerOnTheRegressionMatrix) {
 
 TEST(SequenceAware, ChangesTheThreePointsThatThePaperNames) {
   std::vector<std::string> changed;
-  for (const Point& point : predict(figure("sequence-aware-regressions"))) {
+  for (const Point& point : predict_figure(figure("sequence-aware-regressions"))) {
     if (point.outcomes[0].num_splits == point.outcomes[1].num_splits) continue;
     EXPECT_EQ(longest_context(point.workload), 512);
     EXPECT_GT(speed_up(figure("sequence-aware-regressions").comparisons.front(), point), 1.1);
@@ -155,7 +155,7 @@ TEST(FlashDecoding, SplittingGainsMoreTheFewerTheRequests) {
 
 TEST(Etap, GainsMoreTheLongerTheContext) {
   const Figure& etap = figure("etap");
-  const std::vector<Point> points = predict(etap);
+  const std::vector<Point> points = predict_figure(etap);
   // FlashMLA pads 16 rows to 64: a quarter of the H20's 148 TFLOP/s at best.
   for (const Point& point : points) EXPECT_LT(workloads::flops(point.workload) / point.outcomes[0].seconds, 37e12);
   for (std::size_t i = 1; i < points.size(); ++i) {

@@ -8,8 +8,10 @@
 #include <string>
 
 #include "base/error.h"
+#include "schedules/schedules.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
+#include "simulator/simulate.h"
 #include "workloads/load.h"
 
 namespace splitwave::simulator {
@@ -134,12 +136,39 @@ TEST(KernelFiles, SchedulesHaveTheirLibrariesKernels) {
   EXPECT_EQ(native_kernel("seq-aware", d128, h200).name, "fa3-d128");
   EXPECT_EQ(native_kernel("lean:ort", d128, h200).name, "ort-lean");
   EXPECT_EQ(native_kernel("lean", d128, h200).name, "splitwave");
-  EXPECT_EQ(native_kernel("flashmla", d128, h200).name, "splitwave");  // it has no head dim of 128
   schedules::Plan plan;
   plan.schedule = "fixed-split:fa2";
   EXPECT_EQ(native_kernel(plan, d128, h200).name, "fa2-standard");  // its rule answered one split
   plan.num_splits = 2;
   EXPECT_EQ(native_kernel(plan, d128, h200).name, "fa2-split");
+}
+
+TEST(KernelFiles, APlansTileIsTheKernelsWhereTheLibraryPicksIt) {
+  // Causal with several queries: FlashAttention-3's tile is 128 x 128, not decode's 128 x 176 (hopper/tile_size.h).
+  const workloads::Workload speculative = workloads::parse_spec("h=32/8,d=128:8q4s4k");
+  const Machine h200 = load_machine("h200");
+  const schedules::Plan plan =
+      schedules::make_plan("fa3", speculative, grid_of(h200, native_kernel("fa3", speculative, h200)));
+  EXPECT_EQ(plan.tile_kv, 128);
+  EXPECT_EQ(native_kernel(plan, speculative, h200).tile_tokens, 128);
+}
+
+TEST(KernelFiles, WhatCannotExistIsRefusedWithWhatCan) {
+  const auto refusal = [](const char* schedule, const char* spec, const char* machine) {
+    return error_of([&] { native_kernel(schedule, workloads::parse_spec(spec), load_machine(machine)); });
+  };
+  for (const char* machine : {"b200", "a100", "l40s", "mi300x"}) {
+    expect_mentions(refusal("fa3", "h=32/8,d=128:1q1s1k", machine),
+                    {"fa3", "wgmma", "9.0", machine, "fa2, fixed-split"});
+  }
+  EXPECT_EQ(refusal("fa3", "h=32/8,d=128:1q1s1k", "h20"), "no error");
+  EXPECT_EQ(refusal("fixed-split:4", "h=32/8,d=128:1q1s1k", "b200"), "no error");
+  expect_mentions(refusal("fixed-split:fa3", "h=32/8,d=128:1q1s1k", "b200"), {"fixed-split:fa3", "wgmma"});
+  expect_mentions(refusal("fa2", "h=32/8,d=128,dtype=f32:1q1s1k", "h200"), {"fa2", "f32", "--gpu cpu"});
+  expect_mentions(refusal("flashmla", "h=32/8,d=128:1q1s1k", "h200"), {"flashmla", "head_dim 128", "lean"});
+  const std::string mla = refusal("fa2", "deepseek-v3@tp=8:1q1s1k", "h200");
+  expect_mentions(mla, {"head_dim 576", "flashmla"});
+  EXPECT_EQ(mla.find("flashinfer"), std::string::npos) << mla;
 }
 
 TEST(KernelFiles, TheVariantThatFitsIsTaken) {
@@ -156,7 +185,7 @@ TEST(KernelFiles, BadFilesAreRefusedByKey) {
       "shared_memory": {"value": 0, "unit": "byte", "source": "s", "confidence": "published"},
       "tile_tokens": {"value": 64, "unit": "token", "source": "s", "confidence": "published"},
       "bytes_in_flight": {"value": 100, "unit": "byte", "source": "s", "confidence": "published"}}}]})";
-  ASSERT_EQ(parse_kernel(good, "k.json").size(), 1U);
+  ASSERT_EQ(parse_kernel(good, "k.json").variants.size(), 1U);
   const auto refused = [&](const std::string& from, const std::string& to) {
     std::string text = good;
     text.replace(text.find(from), from.size(), to);
@@ -177,8 +206,8 @@ TEST(KernelFiles, BadFilesAreRefusedByKey) {
 TEST(KernelFiles, AnUnknownProfileIsAnsweredWithTheNearest) {
   const Machine h200 = load_machine("h200");
   const workloads::Workload d128 = workloads::parse_spec("h=32/8,d=128:1q1s1k");
-  expect_mentions(error_of([&] { load_kernel("fa2-splitt", d128, h200); }), {"fa2-splitt", "fa2-split"});
-  expect_mentions(error_of([&] { load_kernel("flashmla", d128, h200); }), {"flashmla", "128"});
+  expect_mentions(error_of([] { load_kernel("fa2-splitt"); }), {"fa2-splitt", "fa2-split"});
+  expect_mentions(error_of([&] { kernel_for(load_kernel("flashmla"), d128, h200); }), {"flashmla", "128"});
 }
 
 }  // namespace

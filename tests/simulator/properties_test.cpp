@@ -21,7 +21,7 @@ Machine real_machine() {
 }
 
 Kernel real_kernel() {
-  Kernel kernel = load_kernel("splitwave", workloads::parse_spec("h=1/1,d=128:1q1s1k"), real_machine());
+  Kernel kernel = kernel_for(load_kernel("splitwave"), workloads::parse_spec("h=1/1,d=128:1q1s1k"), real_machine());
   return kernel;
 }
 

@@ -57,11 +57,11 @@ TEST(Advise, TimesAreThoseOfSimulate) {
   EXPECT_EQ(point.batch, 3);
   EXPECT_EQ(point.context, 16384);
   const workloads::Workload same = workloads::parse_spec("llama-3-8b:3q1s16k");
-  EXPECT_EQ(point.best.seconds, predict(point.best.schedule, same, target("h200")).timeline.seconds);
-  EXPECT_EQ(point.split->seconds, predict(point.split->schedule, same, target("h200")).timeline.seconds);
+  EXPECT_EQ(point.best.seconds, predict(same, point.best.schedule, target("h200")).timeline.seconds);
+  EXPECT_EQ(point.split->seconds, predict(same, point.split->schedule, target("h200")).timeline.seconds);
   for (int splits = 1; splits <= 128; ++splits) {
     const std::string name = "fixed-split:" + std::to_string(splits);
-    EXPECT_LE(point.split->seconds, predict(name, same, target("h200")).timeline.seconds * (1 + 1e-12)) << name;
+    EXPECT_LE(point.split->seconds, predict(same, name, target("h200")).timeline.seconds * (1 + 1e-12)) << name;
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include "schedules/schedules.h"
 #include "simulator/machine.h"
+#include "studies/records.h"
 #include "workloads/load.h"
 
 namespace splitwave::studies {
@@ -20,12 +21,13 @@ Target h200() {
 TEST(AutoSchedule, IsNoSlowerThanAnyMainSchedule) {
   for (const char* spec : {"llama-3-8b:1q1s32k", "llama-3-8b:64q1s1k", "llama-3-8b:15q1s512_1q1s64k"}) {
     const workloads::Workload workload = workloads::load(spec).at(0);
-    const Prediction chosen = predict("auto", workload, h200());
-    EXPECT_EQ(chosen.plan.schedule, "auto");
+    const Prediction chosen = predict(workload, "auto", h200());
+    EXPECT_TRUE(chosen.by_auto);
+    EXPECT_NE(chosen.plan.schedule, "auto");
     EXPECT_EQ(chosen.plan.reason.rfind("auto: ", 0), 0U) << chosen.plan.reason;
     bool reached = false;
     for (const std::string& name : schedules::default_names()) {
-      const double seconds = predict(name, workload, h200()).timeline.seconds;
+      const double seconds = predict(workload, name, h200()).timeline.seconds;
       EXPECT_LE(chosen.timeline.seconds, seconds) << spec << " by " << name;
       reached = reached || chosen.timeline.seconds == seconds;
     }
@@ -35,13 +37,14 @@ TEST(AutoSchedule, IsNoSlowerThanAnyMainSchedule) {
 
 TEST(AutoSchedule, SkipsSchedulesThatCannotServeTheWorkload) {
   const workloads::Workload workload = workloads::load("deepseek-v3@tp=8:4q1s4k").at(0);
-  EXPECT_GT(predict("auto", workload, h200()).timeline.seconds, 0);
+  EXPECT_GT(predict(workload, "auto", h200()).timeline.seconds, 0);
 }
 
 TEST(AutoSchedule, RecordKeepsTheName) {
   const workloads::Workload workload = workloads::load("llama-3-8b:1q1s32k").at(0);
-  const reports::Record record = predicted_record("auto", workload, h200(), true);
+  const reports::Record record = predicted_record(workload, "auto", h200(), true);
   EXPECT_EQ(record.schedule, "auto");
+  EXPECT_EQ(record.chosen, predict(workload, "auto", h200()).plan.schedule);
   EXPECT_EQ(record.executor, "simulator");
   EXPECT_NEAR(record.breakdown->total(), *record.seconds, 1e-9);
 }

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "reports/record.h"
 #include "simulator/machine.h"
-#include "studies/predict.h"
+#include "studies/records.h"
 #include "studies/sweep_space.h"
 #include "tests/studies/target.h"
 #include "workloads/load.h"
@@ -64,7 +64,7 @@ TEST(SweepLines, AreThePredictionsOfSimulate) {
       for (const std::string& schedule : space.schedules) {
         workloads::Workload workload = space.workloads.front();
         for (auto& request : workload.requests) request.context_len = context;
-        reports::Record expected = predicted_record(schedule, workload, target(gpu), false);
+        reports::Record expected = predicted_record(workload, schedule, target(gpu), false);
         EXPECT_EQ(expected.failure.has_value(), std::string(gpu) == "a100" && schedule == "fa3") << "FA3 needs Hopper";
         expected.workload = workload.name + " (context=" + std::to_string(context) + ")";
         expected.commit = "commit";

@@ -47,7 +47,7 @@ TEST(Explain, BreakdownAddsUpToTheTotal) {
 
 TEST(Explain, SaysWhatSimulateSays) {
   const Explanation e = explain("fa3", workload("llama-3-8b:8q1s32k"), target("h100-sxm"));
-  const Prediction made = predict("fa3", workload("llama-3-8b:8q1s32k"), target("h100-sxm"));
+  const Prediction made = predict(workload("llama-3-8b:8q1s32k"), "fa3", target("h100-sxm"));
   EXPECT_EQ(e.timeline.seconds, made.timeline.seconds);
   EXPECT_EQ(e.plan, made.plan);
   EXPECT_FALSE(e.plan.reason.empty());
@@ -110,7 +110,7 @@ TEST(Explain, AutoIsTheFastestDefaultSchedule) {
   const workloads::Workload ragged = workload("llama-3-8b:7q1s2k_1q1s50k");
   const Explanation e = explain("auto", ragged, target("h200"));
   for (const std::string& name : schedules::default_names()) {
-    EXPECT_LE(e.timeline.seconds, predict(name, ragged, target("h200")).timeline.seconds) << name;
+    EXPECT_LE(e.timeline.seconds, predict(ragged, name, target("h200")).timeline.seconds) << name;
   }
   EXPECT_NE(e.plan.schedule, "auto") << "it is explained under its own name";
 }

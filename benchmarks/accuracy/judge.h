@@ -13,6 +13,7 @@
 #include "schedules/timeline.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
+#include "studies/target.h"
 
 namespace splitwave::accuracy {
 
@@ -34,7 +35,8 @@ enum class Constants { of_kernel, of_machine };
 simulator::Kernel without_own_constants(simulator::Kernel kernel, const simulator::Machine& machine,
                                         const workloads::Geometry& geometry, schedules::MergeKind merge);
 
-struct Prediction {
+/// A measured point and its prediction.
+struct JudgedPoint {
   const Point* point = nullptr;
   const Peer* peer = nullptr;
   double seconds = 0;
@@ -47,7 +49,6 @@ struct Prediction {
 
 /// Predictions of all points whose kernel is one of peers(), in the order of peers(), then of the points. They point
 /// into `points`.
-std::vector<Prediction> predict_all(std::span<const Point> points, const simulator::Machine& machine,
-                                    Constants constants);
+std::vector<JudgedPoint> judge_all(std::span<const Point> points, const studies::Target& target, Constants constants);
 
 }  // namespace splitwave::accuracy

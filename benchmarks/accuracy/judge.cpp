@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/accuracy/predict.h"
+#include "benchmarks/accuracy/judge.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/error.h"
 #include "schedules/schedules.h"
-#include "simulator/simulate.h"
+#include "studies/predict.h"
 
 namespace splitwave::accuracy {
 namespace {
@@ -83,28 +83,44 @@ simulator::L2State l2_state(const Peer& peer, double bytes, const simulator::Mac
   return stays ? simulator::L2State::warm : simulator::L2State::cold;
 }
 
-Prediction predict(const Point& point, const Peer& peer, const simulator::Machine& machine, Constants constants) {
-  const workloads::Workload& workload = point.workload;
-  const std::string_view schedule = schedule_of(peer, workload);
-  simulator::Kernel kernel = schedule.empty() ? simulator::load_kernel(peer.kernel, workload, machine)
-                                              : simulator::native_kernel(schedule, workload, machine);
-  const schedules::Grid grid = simulator::grid_of(machine, kernel);
-  const schedules::Plan plan =
-      schedule.empty() ? cuda_core_plan(workload, point.note, grid) : schedules::make_plan(schedule, workload, grid);
-  if (!schedule.empty()) kernel = simulator::native_kernel(plan, workload, machine);
-  if (constants == Constants::of_machine)
-    kernel = without_own_constants(kernel, machine, workload.geometry, plan.merge);
-  Prediction result;
+/// The options under which the peer's times were taken.
+studies::PredictOptions options_of(const Peer& peer, const workloads::Workload& workload,
+                                   const simulator::Machine& machine, Constants constants) {
+  const auto bytes = static_cast<double>(workloads::kv_bytes(workload));
+  studies::PredictOptions options;
+  options.l2 = l2_state(peer, bytes, machine);
+  // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched.
+  options.new_pages = std::min(1.0, bytes / kPageBytes);
+  if (constants == Constants::of_machine) {
+    options.edit_kernel = [&machine, geometry = workload.geometry](simulator::Kernel& kernel,
+                                                                   const schedules::Plan* plan) {
+      if (plan != nullptr) kernel = without_own_constants(kernel, machine, geometry, plan->merge);
+    };
+  }
+  return options;
+}
+
+/// The peer's time on the point.
+schedules::Timeline timeline_of(const Point& point, const Peer& peer, const studies::Target& target,
+                                const studies::PredictOptions& options) {
+  const std::string_view schedule = schedule_of(peer, point.workload);
+  if (!schedule.empty()) return studies::predict(point.workload, schedule, target, options).timeline;
+  studies::Target own = target;
+  own.kernel = simulator::load_kernel(std::string(peer.kernel));
+  const schedules::Grid grid = studies::grid_for(point.workload, "fixed-size", own, options);
+  const schedules::Plan plan = cuda_core_plan(point.workload, point.note, grid);
+  return studies::simulate_plan(point.workload, plan, own, options).timeline;
+}
+
+JudgedPoint judge_point(const Point& point, const Peer& peer, const studies::Target& target, Constants constants) {
+  const schedules::Timeline timeline =
+      timeline_of(point, peer, target, options_of(peer, point.workload, target.machine, constants));
+  JudgedPoint result;
   result.point = &point;
   result.peer = &peer;
-  result.bytes = static_cast<double>(workloads::kv_bytes(workload));
-  result.roofline_seconds = result.bytes / machine.dram_peak_bytes_per_second;
-  simulator::SimulateOptions options;
-  options.l2 = l2_state(peer, result.bytes, machine);
-  // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched.
-  options.new_pages = std::min(1.0, result.bytes / kPageBytes);
-  const schedules::Timeline timeline = simulate(workload, plan, machine, kernel, options);
-  result.seconds = timeline.seconds + extra_seconds(peer, machine);
+  result.bytes = static_cast<double>(workloads::kv_bytes(point.workload));
+  result.roofline_seconds = result.bytes / target.machine.dram_peak_bytes_per_second;
+  result.seconds = timeline.seconds + extra_seconds(peer, target.machine);
   result.parts = timeline.breakdown;
   return result;
 }
@@ -115,15 +131,14 @@ std::span<const Peer> peers() {
   return kPeers;
 }
 
-std::vector<Prediction> predict_all(std::span<const Point> points, const simulator::Machine& machine,
-                                    Constants constants) {
-  std::vector<Prediction> predictions;
+std::vector<JudgedPoint> judge_all(std::span<const Point> points, const studies::Target& target, Constants constants) {
+  std::vector<JudgedPoint> judged;
   for (const Peer& peer : kPeers) {
     for (const Point& point : points) {
-      if (point.kernel == peer.kernel) predictions.push_back(predict(point, peer, machine, constants));
+      if (point.kernel == peer.kernel) judged.push_back(judge_point(point, peer, target, constants));
     }
   }
-  return predictions;
+  return judged;
 }
 
 }  // namespace splitwave::accuracy
