@@ -159,6 +159,12 @@ TEST(BadInput, Imports) {
   expect_refused({{"workload", "import", trace}, {"--model"}});
   expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--batch", "1q1s8"}, {"--batch"}});
   expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--step-seconds", "0"}, {"--step-seconds"}});
+  expect_refused({{"workload", "import", config, "--batch", "q1s2097153k"}, {"--batch: the context length"}});
+  const std::string silent = folder.write(
+      "silent.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00,8,0\n2023-11-16 18:00:01,9,0\n");
+  expect_refused({{"workload", "import", silent, "--model", "llama-3-8b", "--output", folder.file("none.jsonl")},
+                  {"silent.csv", "none of its 2 requests makes output tokens", "allowed"}});
+  EXPECT_FALSE(std::filesystem::exists(folder.file("none.jsonl")));
 }
 
 TEST(BadInput, PlacesThatCannotBeWritten) {
