@@ -79,13 +79,19 @@ void write_file(const fs::path& path, std::string_view text) {
   }
 }
 
-GrowingFile::GrowingFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {
-  for (const fs::path& taken : {path_, partial_}) {
-    if (fs::exists(fs::symlink_status(taken))) {
-      throw InputError(fmt::format(
-          "{}: exists from an earlier run and is not replaced; allowed: a folder without results", taken.string()));
-    }
+void expect_absent(const fs::path& path) {
+  if (fs::exists(fs::symlink_status(path))) {
+    throw InputError(fmt::format("{}: exists and is not replaced; allowed: another name or folder", path.string()));
   }
+}
+
+void write_new_file(const fs::path& path, std::string_view text) {
+  expect_absent(path);
+  write_file(path, text);
+}
+
+GrowingFile::GrowingFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {
+  for (const fs::path& taken : {path_, partial_}) expect_absent(taken);
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
     refuse(partial_, errno);

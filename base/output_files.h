@@ -13,9 +13,15 @@ namespace splitwave::base {
 /// Creates the folder and its parents. Throws InputError naming it and the reason.
 void make_folder(const std::filesystem::path& folder);
 
-/// Writes `text` as the whole content of `path`, or leaves `path` as it was: the text goes to a temporary file of the
+/// Replaces the whole content of `path` by `text`, or leaves `path` as it was: the text goes to a temporary file of the
 /// same folder, which is synced and renamed. Throws InputError naming the path and the reason.
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// Throws InputError if something is at `path`. Results are never replaced, and a long run asks before it begins.
+void expect_absent(const std::filesystem::path& path);
+
+/// write_file() for results: expect_absent() first.
+void write_new_file(const std::filesystem::path& path, std::string_view text);
 
 /// A file of lines that grows while work goes on. The lines are in PATH.partial until finish() renames it to PATH, so
 /// what was computed survives anything, and a file named PATH is always complete.

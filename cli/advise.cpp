@@ -122,7 +122,7 @@ void run_advise(AdviseCommand options) {
   if (options.file.empty()) {
     print(text);
   } else {
-    base::write_file(options.file, text);
+    base::write_new_file(options.file, text);
   }
 }
 
@@ -167,7 +167,7 @@ void add_advise(CLI::App& program, int&) {
       ->type_name("FORMAT")
       ->check(known_format())
       ->capture_default_str();
-  verb->add_option("--file", options->file, "write there instead of standard output")->type_name("FILE");
+  add_new_file_option(*verb, "--file", options->file, "new file to write, instead of standard output");
   add_threads_option(*verb, options->threads);
   add_json_option(*verb, options->json, "the same as --format json (docs/advise.md)");
   verb->callback([options] { run_advise(*options); });

@@ -125,7 +125,7 @@ void write_report(const Job& job, const CompareOptions& options, const std::file
   } else {
     note(context.picture_note);
   }
-  base::write_file(folder / "report.md", reports::markdown_report(sink.records(), context));
+  base::write_new_file(folder / "report.md", reports::markdown_report(sink.records(), context));
   sink.finish();
 }
 
@@ -157,6 +157,8 @@ int compare_all(const CompareOptions& options) {
   const std::filesystem::path folder =
       options.out.empty() ? fmt::format("out/{:%Y-%m-%dT%H%M%S}Z", job.begin) : options.out;
   catch_stop_signals();
+  base::expect_absent(folder / "report.md");
+  base::expect_absent(folder / "figures");
   RecordSink sink(folder.string(), options.json);
   job.executor = studies::make_executor(options.executor, thread_count(options.threads), true, options.budget);
   const studies::CheckCount checks = execute(job, options.budget, sink);

@@ -43,8 +43,8 @@ reports::TracedRun traced(const Explained& one, bool with_workload) {
 void write_pictures(const ExplainCommand& options, const std::vector<Explained>& all, bool many_workloads) {
   std::vector<reports::TracedRun> runs;
   for (const Explained& one : all) runs.push_back(traced(one, many_workloads));
-  if (!options.trace.empty()) base::write_file(options.trace, reports::chrome_trace(runs));
-  if (!options.gantt.empty()) base::write_file(options.gantt, reports::gantt_svg(runs));
+  if (!options.trace.empty()) base::write_new_file(options.trace, reports::chrome_trace(runs));
+  if (!options.gantt.empty()) base::write_new_file(options.gantt, reports::gantt_svg(runs));
 }
 
 void explain_all(const ExplainCommand& options) {
@@ -89,9 +89,9 @@ void add_explain(CLI::App& program, int&) {
   add_machine_options(*verb, options->machine);
   add_schedule_option(*verb, options->schedules);
   add_threads_option(*verb, options->threads);
-  verb->add_option("--trace", options->trace, "write a trace for ui.perfetto.dev or chrome://tracing")
+  add_new_file_option(*verb, "--trace", options->trace, "write a trace for ui.perfetto.dev or chrome://tracing")
       ->type_name("FILE.json");
-  verb->add_option("--gantt", options->gantt, "draw who works when: a row per SM slot, a panel per schedule")
+  add_new_file_option(*verb, "--gantt", options->gantt, "draw who works when: a row per SM slot, a panel per schedule")
       ->type_name("FILE.svg");
   add_json_option(*verb, options->json, "one JSON object per schedule (docs/explain.md)");
   verb->callback([options] { explain_all(*options); });

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/output_files.h"
 #include "base/text.h"
 #include "schedules/schedules.h"
 #include "studies/sweep_axis.h"
@@ -165,6 +166,21 @@ void add_json_option(CLI::App& app, bool& json, const std::string& help) {
 
 void add_out_option(CLI::App& app, std::string& out, const std::string& help) {
   app.add_option("--out", out, help)->type_name("DIR");
+}
+
+CLI::Option* add_new_file_option(CLI::App& app, const std::string& flag, std::string& file, const std::string& help) {
+  return app.add_option(flag, file, help)
+      ->type_name("FILE")
+      ->check(CLI::Validator(
+          [](std::string& text) -> std::string {
+            try {
+              base::expect_absent(text);
+            } catch (const base::InputError& error) {
+              return error.what();
+            }
+            return "";
+          },
+          ""));
 }
 
 std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options) {

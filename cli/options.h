@@ -48,6 +48,9 @@ void add_json_option(CLI::App& app, bool& json, const std::string& help);
 /// --out DIR; `help` says what is written.
 void add_out_option(CLI::App& app, std::string& out, const std::string& help);
 
+/// An option for a file that the verb writes with base::write_new_file(); one that exists is refused at once.
+CLI::Option* add_new_file_option(CLI::App& app, const std::string& flag, std::string& file, const std::string& help);
+
 /// Loads the workloads that the options stand for, with the seed applied.
 std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options);
 

@@ -11,6 +11,7 @@ namespace splitwave::cli {
 RecordSink::RecordSink(const std::string& folder, bool json) : folder_(folder), json_(json) {
   if (!folder.empty()) {
     base::make_folder(folder_);
+    base::expect_absent(folder_ / "records.csv");
     file_.emplace(folder_ / "records.jsonl");
   }
 }
@@ -34,7 +35,7 @@ void RecordSink::add(reports::Record record) {
 
 void RecordSink::finish() {
   if (file_) {
-    base::write_file(folder_ / "records.csv", reports::to_csv(records_));
+    base::write_new_file(folder_ / "records.csv", reports::to_csv(records_));
     file_->finish();
   }
   finished_ = true;

@@ -103,14 +103,13 @@ void write_workloads(const std::vector<workloads::Workload>& made, const std::st
   if (file.empty()) {
     print(text);
   } else {
-    base::write_file(file, text);
+    base::write_new_file(file, text);
   }
 }
 
 /// --output, and --json, which every verb has: these write the workload format, which is JSON Lines, in any case.
 void add_output_options(CLI::App& app, std::string& file, bool& json) {
-  app.add_option("--output", file, "file to write, whole or not at all; standard output if not given")
-      ->type_name("FILE");
+  add_new_file_option(app, "--output", file, "new file to write, whole or not at all; standard output if not given");
   add_json_option(app, json, "one workload per line in the workload format, which is what is written in any case");
 }
 

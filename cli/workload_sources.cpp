@@ -12,38 +12,30 @@
 #include "workloads/import.h"
 #include "workloads/load.h"
 #include "workloads/models.h"
+#include "workloads/name.h"
 
 namespace splitwave::cli {
 namespace {
 
 using base::InputError;
 
-std::vector<workloads::Request> parse_batch(const std::string& batch) {
-  if (batch.empty()) {
-    throw InputError("--batch is missing; allowed with a config.json: a batch such as 8q1s32k");
-  }
-  try {
-    return workloads::parse_spec("h=1/1,d=64:" + batch).requests;
-  } catch (const InputError&) {
-    throw InputError(fmt::format("--batch is \"{}\"; allowed: [COUNT]qLEN[sLEN] joined by _, such as 8q1s4k_1q1s128k",
-                                 base::printable(batch)));
-  }
-}
-
 std::vector<workloads::Workload> import_config(const std::string& text, const ImportOptions& options) {
   if (!options.model.empty()) {
     throw InputError("--model: " + options.file + " is a model itself; allowed: --batch");
   }
+  if (options.batch.empty()) {
+    throw InputError("--batch is missing; allowed with a config.json: a batch such as 8q1s32k");
+  }
   const workloads::Model model = workloads::import_hugging_face_config(text, options.file);
   workloads::Workload workload;
-  workload.name = model.name + ":" + options.batch;
   workload.note = "imported from " + std::filesystem::path(options.file).filename().string();
   workload.geometry = workloads::divide_heads(model.geometry, options.tensor_parallel, options.file);
-  workload.requests = parse_batch(options.batch);
+  workload.requests = workloads::parse_batch(options.batch, "--batch");
+  workload.name = workloads::name_from(model.name + ":" + options.batch, workload.requests.size());
   workload.seed = options.seed;
   std::vector<workloads::Workload> result = {workload};
   if (model.local_window) {
-    workload.name = model.name + "-local:" + options.batch;
+    workload.name = workloads::name_from(model.name + "-local:" + options.batch, workload.requests.size());
     workload.geometry.window = model.local_window;
     result.push_back(workload);
   }
@@ -65,8 +57,14 @@ std::vector<workloads::Workload> import_steps(const std::string& text, const Imp
   base.name = fmt::format("{}/{}", options.model, std::filesystem::path(options.file).stem().string());
   base.note = "decode steps of " + std::filesystem::path(options.file).filename().string();
   base.seed = options.seed;
-  return workloads::workloads_of_steps(
-      base, workloads::sample_decode_steps(trace, options.replay, options.steps, options.seed));
+  const std::vector<workloads::DecodeStep> steps =
+      workloads::sample_decode_steps(trace, options.replay, options.steps, options.seed);
+  if (steps.empty()) {
+    throw InputError(fmt::format(
+        "{}: none of its {} requests makes output tokens, so that no step decodes; allowed: at least one that does",
+        base::printable(options.file, 200), trace.size()));
+  }
+  return workloads::workloads_of_steps(base, steps);
 }
 
 /// A number as the option had it: integers without a fraction, so that the format's own check speaks of them.

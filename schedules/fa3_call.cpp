@@ -43,7 +43,7 @@ Fa3Call fa3_call(const workloads::Workload& workload, const Grid& grid, bool dyn
 
   std::int64_t loaded = call.seqlen_k;
   if (call.is_local) {
-    const std::int64_t to_the_right = g.causal ? 0 : call.seqlen_q - 1;
+    const std::int64_t to_the_right = g.causal ? 0 : std::min<std::int64_t>(*g.window, call.seqlen_q) - 1;
     loaded = std::min<std::int64_t>(loaded, *g.window + to_the_right + call.tile.block_m);
   }
   const std::int64_t batch = dynamic_splits ? 1 : static_cast<std::int64_t>(workload.requests.size());

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/digest.h"
 #include "base/error.h"
 #include "base/output_files.h"
 #include "base/text.h"
@@ -38,19 +39,6 @@ fs::path records_path(const fs::path& folder) {
 fs::path chunk_path(const fs::path& folder, std::int64_t chunk) {
   return folder / "chunks" / fmt::format("{:08}.jsonl", chunk);
 }
-
-/// FNV-1a, 64 bits: tells a changed input file from the same one; nobody attacks it.
-class Digest {
- public:
-  void add(std::string_view text) {
-    for (const char c : text) value_ = (value_ ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-    value_ = (value_ ^ 0xffU) * 0x100000001b3ULL;  // "ab","c" differs from "a","bc"
-  }
-  std::string hex() const { return fmt::format("{:016x}", value_); }
-
- private:
-  std::uint64_t value_ = 0xcbf29ce484222325ULL;
-};
 
 /// Reads into `text`, whose memory is used again for each of many chunks.
 void read_chunk(const fs::path& path, std::string& text) {
@@ -128,7 +116,7 @@ Shard parse_shard(const std::string& text) {
 SweepManifest make_manifest(const SweepSpace& space, const std::vector<std::string>& machine_inputs,
                             std::int64_t chunk_points, const std::string& commit, const std::string& version) {
   nlohmann::ordered_json json;
-  Digest digest;
+  base::Digest digest;
   json["format"] = 1;
   json["points"] = points(space);
   json["chunk_points"] = chunk_points;

@@ -21,10 +21,13 @@ std::vector<Workload> parse_json(std::string_view text, const std::string& where
 /// One workload as one line of JSON in the documented format; parse_json reads back an equal workload.
 std::string to_json(const Workload& workload);
 
-/// Workload of a one-line spec: MODEL[@tp=N][,key=value...]:BATCH or key=value,...:BATCH (docs/workloads.md), with
-/// vLLM's batch-spec grammar for BATCH (benchmarks/attention_benchmarks/batch_spec.py: segments [count]q<len>[k]
-/// [s<len>[k]] joined by _).
+/// Workload of a one-line spec: MODEL[@tp=N][,key=value...]:BATCH or key=value,...:BATCH (docs/workloads.md). Its name
+/// is the spec, or what name_from() makes of a long one.
 Workload parse_spec(std::string_view spec);
+
+/// Requests of a batch in vLLM's batch-spec grammar (benchmarks/attention_benchmarks/batch_spec.py: segments
+/// [count]q<len>[k][s<len>[k]] joined by _). Throws InputError that begins with `where`.
+std::vector<Request> parse_batch(std::string_view batch, const std::string& where);
 
 /// Names of the shipped suites and of the catalogue's models, sorted.
 std::vector<std::string> suite_names();

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "workloads/name.h"
 #include "workloads/random.h"
 
 namespace splitwave::workloads {
@@ -108,7 +109,7 @@ std::vector<Workload> workloads_of_steps(const Workload& base, const std::vector
   std::vector<Workload> workloads;
   for (const DecodeStep& step : steps) {
     Workload& workload = workloads.emplace_back(base);
-    workload.name = fmt::format("{}/step={}", base.name, step.step);
+    workload.name = name_from(fmt::format("{}/step={}", base.name, step.step), step.requests.size());
     workload.requests = step.requests;
     validate(workload);
   }

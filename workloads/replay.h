@@ -34,7 +34,8 @@ std::int64_t count_decode_steps(const std::vector<TraceRequest>& trace, const Re
 std::vector<DecodeStep> sample_decode_steps(const std::vector<TraceRequest>& trace, const ReplayOptions& options,
                                             std::int64_t count, std::uint64_t seed);
 
-/// One workload per step: `base` with the step's requests and "/step=N" after its name, validated.
+/// One workload per step: `base` with the step's requests and "/step=N" after its name (name_from() if that is long),
+/// validated.
 std::vector<Workload> workloads_of_steps(const Workload& base, const std::vector<DecodeStep>& steps);
 
 }  // namespace splitwave::workloads

@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "base/error.h"
@@ -15,6 +16,7 @@
 #include "workloads/limits.h"
 #include "workloads/load.h"
 #include "workloads/models.h"
+#include "workloads/name.h"
 
 namespace splitwave::workloads {
 
@@ -23,26 +25,24 @@ namespace {
 constexpr std::array<std::string_view, 13> kSpecKeys = {"h",     "d",      "dv",   "kind",  "dtype", "causal", "window",
                                                         "scale", "layout", "page", "cache", "seed",  "dist"};
 
-// A decimal number from the front of `text`, which is moved on. None if there is none or it does not fit.
-template <typename Integer>
-std::optional<Integer> take_number(std::string_view& text) {
-  Integer number = 0;
+// A number too large for 64 bits counts as the largest: every limit is far below.
+constexpr std::int64_t kHuge = std::numeric_limits<std::int64_t>::max();
+
+// A decimal number from the front of `text`, which is moved on; none if there is none.
+std::optional<std::int64_t> take_number(std::string_view& text) {
   if (text.empty() || text.front() < '0' || text.front() > '9') return std::nullopt;
+  std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc()) return std::nullopt;
   text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-  return number;
+  return error == std::errc() ? number : kHuge;
 }
 
 // The same with vLLM's suffix: 4k is 4096.
 std::optional<std::int64_t> take_length(std::string_view& text) {
-  std::optional<std::int64_t> number = take_number<std::int64_t>(text);
-  if (!number || *number > kMaxContextLen) return std::nullopt;
-  if (!text.empty() && text.front() == 'k') {
-    number = *number * 1024;
-    text.remove_prefix(1);
-  }
-  return number;
+  const std::optional<std::int64_t> number = take_number(text);
+  if (!number || text.empty() || text.front() != 'k') return number;
+  text.remove_prefix(1);
+  return *number > kHuge / 1024 ? kHuge : *number * 1024;
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -84,10 +84,10 @@ class Option {
   }
 
   std::uint64_t seed() const {
-    std::string_view text = value_;
-    const std::optional<std::uint64_t> number = take_number<std::uint64_t>(text);
-    if (!number || !text.empty()) refuse("an integer from 0 to 2^64 - 1");
-    return *number;
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(value_.data(), value_.data() + value_.size(), number);
+    if (error != std::errc() || end != value_.data() + value_.size()) refuse("an integer from 0 to 2^64 - 1");
+    return number;
   }
 
   double number() const {
@@ -174,32 +174,48 @@ void read_options(const std::vector<Option>& options, bool has_model, const std:
   }
 }
 
+// One segment of a batch.
+struct Segment {
+  std::int64_t count = 1;
+  std::int64_t query_len = 0;
+  std::int64_t context_len = 0;
+};
+
 // vLLM's [count]q<len>[k][s<len>[k]]. Without s the segment is a prefill, whose context is its query.
-void add_segment(std::string_view segment, const std::string& where, std::vector<Request>& requests) {
-  std::string_view rest = segment;
-  const bool counted = !rest.empty() && rest.front() != 'q';
-  const std::optional<std::int64_t> count = counted ? take_number<std::int64_t>(rest) : 1;
-  std::optional<std::int64_t> query;
-  std::optional<std::int64_t> context;
-  if (!rest.empty() && rest.front() == 'q') {
-    rest.remove_prefix(1);
-    query = take_length(rest);
-    context = query;
-    if (!rest.empty() && rest.front() == 's') {
-      rest.remove_prefix(1);
-      context = take_length(rest);
-    }
+std::optional<Segment> read_segment(std::string_view text) {
+  const bool counted = !text.empty() && text.front() != 'q';
+  const std::optional<std::int64_t> count = counted ? take_number(text) : 1;
+  if (!count || text.empty() || text.front() != 'q') return std::nullopt;
+  text.remove_prefix(1);
+  const std::optional<std::int64_t> query = take_length(text);
+  std::optional<std::int64_t> context = query;
+  if (!text.empty() && text.front() == 's') {
+    text.remove_prefix(1);
+    context = take_length(text);
   }
-  if (!rest.empty() || !count || !query || !context || *count < 1 || *query < 1 || *query > kMaxQueryLen ||
-      *context > kMaxContextLen || *count > kMaxRequests - static_cast<std::int64_t>(requests.size())) {
-    base::refuse_value(
-        where, "the batch", fmt::format("\"{}\"", base::printable(segment)),
-        fmt::format("[COUNT]qLEN[sLEN] joined by _, LEN with an optional k for 1024 (8q1s4k_1q1s128k), at most "
-                    "{} requests",
-                    kMaxRequests));
+  if (!query || !context || !text.empty()) return std::nullopt;
+  return Segment{*count, *query, *context};
+}
+
+void add_segment(std::string_view text, const std::string& where, std::vector<Request>& requests) {
+  const std::optional<Segment> segment = read_segment(text);
+  const std::string shown = fmt::format("\"{}\"", base::printable(text));
+  if (!segment) {
+    base::refuse_value(where, "the batch", shown,
+                       "[COUNT]qLEN[sLEN] joined by _, LEN with an optional k for 1024 (8q1s4k_1q1s128k)");
   }
-  requests.insert(requests.end(), static_cast<std::size_t>(*count),
-                  Request{static_cast<std::int32_t>(*query), static_cast<std::int32_t>(*context)});
+  const auto check = [&](const std::string& what, std::int64_t value, std::int64_t least, std::int64_t most) {
+    if (value >= least && value <= most) return;
+    base::refuse_value(where, what, fmt::format("{}{}", value, value == kHuge ? " or more" : ""),
+                       fmt::format("an integer from {} to {}", least, most));
+  };
+  check("the count of requests in " + shown, segment->count, 1, kMaxRequests);
+  check("the query length in " + shown, segment->query_len, 1, kMaxQueryLen);
+  check("the context length in " + shown, segment->context_len, 0, kMaxContextLen);
+  check("the number of requests", static_cast<std::int64_t>(requests.size()) + segment->count, 0, kMaxRequests);
+  requests.insert(
+      requests.end(), static_cast<std::size_t>(segment->count),
+      Request{static_cast<std::int32_t>(segment->query_len), static_cast<std::int32_t>(segment->context_len)});
 }
 
 // MODEL or MODEL@tp=N
@@ -221,12 +237,17 @@ Geometry read_model_name(std::string_view text, const std::string& where) {
 
 }  // namespace
 
+std::vector<Request> parse_batch(std::string_view batch, const std::string& where) {
+  std::vector<Request> requests;
+  for (const std::string_view segment : split(batch, '_')) add_segment(segment, where, requests);
+  return requests;
+}
+
 Workload parse_spec(std::string_view spec) {
   const std::string where = fmt::format("workload \"{}\"", base::printable(spec, 100));
   const std::size_t colon = spec.rfind(':');
   if (colon == std::string_view::npos) throw base::InputError(where + ": a batch is missing, as in llama-3-8b:8q1s32k");
   Workload workload;
-  workload.name = spec;
   std::vector<std::string_view> parts = split(spec.substr(0, colon), ',');
   const std::string_view first = parts.front().substr(0, parts.front().find('@'));
   const bool has_model = first.find('=') == std::string_view::npos;
@@ -238,9 +259,8 @@ Workload parse_spec(std::string_view spec) {
   options.reserve(parts.size());
   for (const std::string_view part : parts) options.push_back(Option(part, where));
   read_options(options, has_model, where, workload);
-  for (const std::string_view segment : split(spec.substr(colon + 1), '_')) {
-    add_segment(segment, where, workload.requests);
-  }
+  workload.requests = parse_batch(spec.substr(colon + 1), where);
+  workload.name = name_from(spec, workload.requests.size());
   validate(workload, where);
   return workload;
 }

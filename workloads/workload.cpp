@@ -16,8 +16,10 @@ KvRange visible_to_query(const Geometry& geometry, const Request& request, std::
   std::int64_t begin = 0;
   std::int64_t end = context;
   if (geometry.causal) end = std::clamp<std::int64_t>(position + 1, 0, context);
-  if (geometry.window) begin = std::clamp<std::int64_t>(position + 1 - *geometry.window, 0, context);
-  begin = std::min(begin, end);
+  if (geometry.window) {
+    begin = std::clamp<std::int64_t>(position + 1 - *geometry.window, 0, end);
+    end = std::clamp<std::int64_t>(position + *geometry.window, begin, end);
+  }
   return {static_cast<std::int32_t>(begin), static_cast<std::int32_t>(end)};
 }
 

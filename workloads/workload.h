@@ -33,8 +33,10 @@ struct Geometry {
   Dtype dtype = Dtype::f16;
   /// A query sees no token after its own. Query i of a request sits at position context_len - query_len + i.
   bool causal = true;
-  /// Sliding window: tokens a query sees, its own included (Hugging Face's sliding_window; FlashAttention's
-  /// window_left + 1). None: the whole context.
+  /// Sliding window: a query sees no position this far from its own or farther, on either side. With causal that leaves
+  /// `window` tokens at most, the query's own included; without, 2 * window - 1. So FlashAttention is called with
+  /// Hugging Face's sliding_window: window_size = (window - 1, window - 1), of which causal makes the right part 0
+  /// (vLLM vllm/v1/attention/backends/flash_attn.py, FlashAttentionImpl). None: the whole context.
   std::optional<std::int32_t> window;
   /// Factor on Q·K before the softmax. None: 1 / sqrt(head_dim).
   std::optional<double> softmax_scale;

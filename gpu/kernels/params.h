@@ -113,7 +113,7 @@ struct DecodeParams {
   std::int32_t lists = 0;
   std::int32_t workers = 0;  ///< CTAs (clusters) that take lists from the queue; 0: list i is CTA i
   std::int32_t causal = 0;
-  std::int32_t window = 0;             ///< tokens a query sees; 0: all
+  std::int32_t window = 0;             ///< a query sees no position this far or farther; 0: no window
   std::uint64_t wait_nanoseconds = 0;  ///< most that a host CTA waits
   Injection injection;
 };

@@ -49,7 +49,10 @@ struct RowMask {
   int window;
 
   __device__ __forceinline__ int query(int row) const { return (row_begin + row) / head_count; }
-  __device__ __forceinline__ int end(int query) const { return causal ? first_position + query + 1 : 0x7fffffff; }
+  __device__ __forceinline__ int end(int query) const {
+    const int reach = causal ? 1 : window;  // the position itself, or as far ahead as the window goes back
+    return reach > 0 ? first_position + query + reach : 0x7fffffff;
+  }
   __device__ __forceinline__ int begin(int query) const {
     return window > 0 ? first_position + query + 1 - window : static_cast<int>(0x80000000);
   }

@@ -125,9 +125,20 @@ TEST_F(OutputFiles, GrowingFileOnAFullDiskKeepsWholeLines) {
   EXPECT_EQ(content(folder_ / "r.jsonl.partial"), line + "\n");
 }
 
+TEST_F(OutputFiles, NewFileIsWholeAndNeverReplacesOne) {
+  write_new_file(folder_ / "a", "first");
+  EXPECT_EQ(content(folder_ / "a"), "first");
+  EXPECT_EQ(refusal([&] { write_new_file(folder_ / "a", "second"); }),
+            (folder_ / "a").string() + ": exists and is not replaced; allowed: another name or folder");
+  EXPECT_EQ(content(folder_ / "a"), "first");
+  fs::create_symlink("nowhere", folder_ / "link");
+  EXPECT_NE(refusal([&] { write_new_file(folder_ / "link", "x"); }).find("link: exists"), std::string::npos);
+  EXPECT_EQ(files(), 2U);
+}
+
 TEST_F(OutputFiles, EarlierResultsAreNeverReplaced) {
   write_file(folder_ / "r.jsonl", "earlier");
-  EXPECT_NE(refusal([&] { GrowingFile(folder_ / "r.jsonl"); }).find("r.jsonl: exists from an earlier run"),
+  EXPECT_NE(refusal([&] { GrowingFile(folder_ / "r.jsonl"); }).find("r.jsonl: exists and is not replaced"),
             std::string::npos);
   EXPECT_EQ(content(folder_ / "r.jsonl"), "earlier");
   write_file(folder_ / "q.jsonl.partial", "earlier");

@@ -159,6 +159,12 @@ TEST(BadInput, Imports) {
   expect_refused({{"workload", "import", trace}, {"--model"}});
   expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--batch", "1q1s8"}, {"--batch"}});
   expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--step-seconds", "0"}, {"--step-seconds"}});
+  expect_refused({{"workload", "import", config, "--batch", "q1s2097153k"}, {"--batch: the context length"}});
+  const std::string silent = folder.write(
+      "silent.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00,8,0\n2023-11-16 18:00:01,9,0\n");
+  expect_refused({{"workload", "import", silent, "--model", "llama-3-8b", "--output", folder.file("none.jsonl")},
+                  {"silent.csv", "none of its 2 requests makes output tokens", "allowed"}});
+  EXPECT_FALSE(std::filesystem::exists(folder.file("none.jsonl")));
 }
 
 TEST(BadInput, PlacesThatCannotBeWritten) {
@@ -177,9 +183,36 @@ TEST(BadInput, PlacesThatCannotBeWritten) {
 TEST(BadInput, EarlierResultsAreKept) {
   const TemporaryFolder folder;
   folder.write("records.jsonl", "earlier");
-  expect_refused({{"simulate", "-w", kSmall, "--out", folder.path().string()}, {"records.jsonl", "earlier run"}});
-  expect_refused({{"compare", "-w", kSmall, "--out", folder.path().string()}, {"records.jsonl", "earlier run"}});
+  const std::string out = folder.path().string();
+  expect_refused({{"simulate", "-w", kSmall, "--out", out}, {"records.jsonl", "exists and is not replaced"}});
+  expect_refused({{"compare", "-w", kSmall, "--out", out}, {"records.jsonl", "exists and is not replaced"}});
   EXPECT_EQ(content(folder.file("records.jsonl")), "earlier");
+}
+
+// Whatever the verb and the option, and before anything is computed.
+TEST(BadInput, FilesThatExistAreNotReplaced) {
+  const TemporaryFolder folder;
+  const std::string trace =
+      folder.write("trace.csv", "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00,8,4\n");
+  const std::string file = folder.write("file", "earlier");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"workload", "import", trace, "--model", "llama-3-8b", "--output"},
+        {"workload", "generate", "uniform", "--model", "llama-3-8b", "--batch", "1", "--context-len", "8", "--output"},
+        {"advise", "--model", "llama-3-8b", "--batch", "1", "--context", "1k", "--file"},
+        {"explain", "-w", kSmall, "--trace"},
+        {"explain", "-w", kSmall, "--gantt"}}) {
+    std::vector<std::string> with_file = arguments;
+    with_file.push_back(file);
+    expect_refused({with_file, {arguments.back(), "file: exists and is not replaced; allowed: another name"}});
+  }
+  for (const char* name : {"records.csv", "report.md"}) {
+    const TemporaryFolder out;
+    const std::string kept = out.write(name, "earlier");
+    expect_refused({{"compare", "-w", kSmall, "--out", out.path().string()}, {name, "exists and is not replaced"}});
+    EXPECT_EQ(content(kept), "earlier");
+    EXPECT_FALSE(std::filesystem::exists(out.file("records.jsonl.partial")));
+  }
+  EXPECT_EQ(content(file), "earlier");
 }
 
 TEST(BadInput, FullStandardOutputIsToldAndNotSuccess) {

@@ -85,5 +85,25 @@ TEST(WorkloadVerb, ImportsStepsOfATrace) {
   }
 }
 
+TEST(WorkloadVerb, ImportsALongBatchUnderAShortName) {
+  const TemporaryFolder folder;
+  const std::string config = folder.write(
+      "config.json",
+      R"({"model_type":"llama","num_attention_heads":32,"num_key_value_heads":8,"hidden_size":4096,"num_hidden_layers":32})");
+  std::string batch = "1q1s100";
+  for (int i = 1; i < 300; ++i) batch += "_1q1s" + std::to_string(100 + i);
+  const std::vector<workloads::Workload> made = parsed(splitwave({"workload", "import", config, "--batch", batch}));
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made[0].requests.size(), 300U);
+  EXPECT_LT(made[0].name.size(), 150U);
+}
+
+TEST(WorkloadVerb, ImportsATraceWithALongFileName) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.write(std::string(240, 't') + ".csv",
+                                         "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:00:00,8,4\n");
+  EXPECT_EQ(parsed(splitwave({"workload", "import", trace, "--model", "llama-3-8b"})).size(), 4U);
+}
+
 }  // namespace
 }  // namespace splitwave::tests

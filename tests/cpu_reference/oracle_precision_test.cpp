@@ -33,7 +33,7 @@ Real element(const Workload& workload, const workloads::Bytes& tensor, std::int6
 bool sees(const Workload& workload, const workloads::Request& request, std::int32_t query, std::int32_t token) {
   const std::int32_t position = request.context_len - request.query_len + query;
   if (workload.geometry.causal && token > position) return false;
-  return !workload.geometry.window || token > position - *workload.geometry.window;
+  return !workload.geometry.window || std::abs(token - position) < *workload.geometry.window;
 }
 
 struct ExactRow {

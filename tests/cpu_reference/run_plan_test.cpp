@@ -138,10 +138,13 @@ TEST(RunPlan, LatentAttentionAgreesWithTheOracle) {
 TEST(RunPlan, MasksOfSeveralQueriesAgreeWithTheOracle) {
   for (const std::int32_t query_len : {2, 5, 40}) {
     for (const std::int32_t window : {0, 1, 17, 64}) {
-      Workload workload = make_workload(AttentionKind::gqa, 6, 2, 32, 32, {{query_len, 150}, {query_len, query_len}});
-      if (window > 0) workload.geometry.window = window;
-      SCOPED_TRACE(window);
-      expect_exact(workload, tensors_with(workload, normal_values(5)), {"fa2", "fixed-split:3"});
+      for (const bool causal : {true, false}) {
+        Workload workload = make_workload(AttentionKind::gqa, 6, 2, 32, 32, {{query_len, 150}, {query_len, query_len}});
+        if (window > 0) workload.geometry.window = window;
+        workload.geometry.causal = causal;
+        SCOPED_TRACE(window);
+        expect_exact(workload, tensors_with(workload, normal_values(5)), {"fa2", "fixed-split:3"});
+      }
     }
   }
 }

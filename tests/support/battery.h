@@ -113,6 +113,7 @@ inline std::vector<workloads::Workload> battery() {
       windowed(decode("window_longer_than_all", gqa, {10, 300}), 4096),
       windowed(with_queries(decode("window_with_queries", gqa, {500, 700}), {3, 130}), 200),
       windowed(with_queries(decode("window_not_causal", gqa, {500, 300}), {5}), 128, false),
+      windowed(with_queries(decode("window_not_causal_row_tiles", gqa, {500, 70}), {90}), 17, false),
       with_queries(decode("speculative_4", gqa, {1000, 4, 129}), {4}),
       with_queries(decode("mixed_queries", gqa, {600, 90, 300}), {1, 90, 17}),
       with_queries(decode("queries_beyond_context", gqa, {0, 5, 70}), {3, 9, 100}),

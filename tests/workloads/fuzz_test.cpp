@@ -12,6 +12,8 @@
 #include "workloads/import.h"
 #include "workloads/limits.h"
 #include "workloads/load.h"
+#include "workloads/name.h"
+#include "workloads/replay.h"
 
 namespace splitwave::workloads {
 namespace {
@@ -135,6 +137,33 @@ RC_GTEST_PROP(DamagedFiles, SpecsOfAnyCharacters, ()) {
   }
 }
 
+// A list of any length is a workload with a name that files take; the name is the list itself where it fits.
+RC_GTEST_PROP(LongSpecs, AreWorkloadsWithAShortName, ()) {
+  std::string spec = "h=8/2,d=64:";
+  std::size_t requests = 0;
+  for (int segments = in(1, 60); segments > 0; --segments) {
+    const std::int32_t count = in(1, 30);
+    spec += std::to_string(count) + "q" + std::to_string(in(1, 9)) + "s" + std::to_string(in(0, 1 << 20));
+    if (segments > 1) spec += '_';
+    requests += static_cast<std::size_t>(count);
+  }
+  const Workload workload = parse_spec(spec);
+  RC_ASSERT(workload.requests.size() == requests);
+  RC_ASSERT((workload.name == spec) == (static_cast<std::int64_t>(spec.size()) <= kMaxNameLength));
+  RC_ASSERT(parse_json(to_json(workload), "printed").at(0) == workload);
+}
+
+RC_GTEST_PROP(LongSpecs, AnyTextGivesANameThatIsAllowed, ()) {
+  std::string text = *rc::gen::nonEmpty(rc::gen::container<std::string>(rc::gen::inRange(' ', '\x7f')));
+  for (int pieces = in(0, 60); pieces > 0; --pieces) {
+    text += *rc::gen::element<std::string>("_", "a", "\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "long piece");
+  }
+  Workload workload = parse_spec("llama-3-8b:q1s1");
+  workload.name = name_from(text, 1);
+  validate(workload);
+  RC_ASSERT(name_from(text + "x", 1) != workload.name);
+}
+
 RC_GTEST_PROP(DamagedFiles, ForeignFiles, ()) {
   std::string text = *rc::gen::element<std::string>(
       "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9799600,4808,10\n2023-11-16 18:17:04.03,3180,8\n",
@@ -146,7 +175,10 @@ RC_GTEST_PROP(DamagedFiles, ForeignFiles, ()) {
     if (detect_format(text, "damaged") == ForeignFormat::hugging_face_config) {
       import_hugging_face_config(text, "damaged");
     } else {
-      import_trace(text, "damaged");
+      // What is read at all can be replayed, whatever its times and lengths are.
+      const std::vector<TraceRequest> trace = import_trace(text, "damaged");
+      const std::vector<DecodeStep> steps = sample_decode_steps(trace, {in(1, 4), 0.03}, 3, 0);
+      RC_ASSERT(workloads_of_steps(parse_spec("llama-3-8b:q1s1"), steps).size() == steps.size());
     }
   } catch (const base::InputError& error) {
     RC_ASSERT(std::string(error.what()).rfind("damaged", 0) == 0U);

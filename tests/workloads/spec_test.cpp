@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <cstdint>
+#include <set>
+#include <string>
+
 #include "tests/workloads/refused.h"
 #include "workloads/load.h"
 
@@ -50,28 +54,8 @@ TEST(Spec, Refusals) {
   const auto refused = [](const std::string& spec, std::initializer_list<const char*> parts) {
     tests::expect_refused([&] { parse_spec(spec); }, parts);
   };
-  for (const char* text : {"",
-                           "8",
-                           "q",
-                           "0q1",
-                           "8q0",
-                           "8q1s",
-                           "8q1sk",
-                           "8q1s4kk",
-                           "8q1s4k_",
-                           "_8q1",
-                           "8q1s4m",
-                           "-1q1",
-                           "8Q1",
-                           "8q1s1.5",
-                           "8q1 s1",
-                           "q1s-1",
-                           "1048577q1",
-                           "99999999999999999999q1",
-                           "q99999999999999999999",
-                           "q1s2097153k",
-                           "q1s4294967296k",
-                           "600000q1_600000q1"}) {
+  for (const char* text : {"", "8", "q", "8q1s", "8q1sk", "8q1s4kk", "8q1s4k_", "_8q1", "8q1s4m", "-1q1", "8Q1",
+                           "8q1s1.5", "8q1 s1", "q1s-1"}) {
     refused(std::string("h=1,d=8:") + text, {"the batch is", "8q1s4k_1q1s128k"});
   }
   refused("llama-3-8b", {"a batch is missing"});
@@ -100,6 +84,65 @@ TEST(Spec, Refusals) {
   refused("h=8,d=64,cache=10:8q1s11", {"context_len is 11", "kv.cache_len (10)"});
   refused("h=8,d=64:\x01\xff", {"\\x01\\xff"});
   refused(std::string(1'000'000, ','), {"batch is missing"});
+}
+
+// The message names the number that is out of its range, not the grammar and not another number.
+TEST(Spec, NumbersOutOfRangeAreNamed) {
+  const auto refused = [](const std::string& batch, std::initializer_list<const char*> parts) {
+    tests::expect_refused([&] { parse_spec("h=1,d=8:" + batch); }, parts);
+    tests::expect_refused([&] { parse_batch(batch, "--batch"); }, parts);
+  };
+  refused("8q1_q1s2097153k", {"the context length in \"q1s2097153k\" is 2147484672", "from 0 to 1073741824"});
+  refused("q1s1073741825", {"the context length in \"q1s1073741825\" is 1073741825", "from 0 to 1073741824"});
+  refused("q1s4294967296k", {"the context length", "4398046511104"});
+  refused("q1s99999999999999999999", {"the context length", "9223372036854775807 or more", "from 0 to 1073741824"});
+  refused("q1s99999999999999999k", {"the context length", "9223372036854775807 or more"});
+  refused("q2k_8q1048577", {"the query length in \"8q1048577\" is 1048577", "from 1 to 1048576"});
+  refused("8q0s4", {"the query length in \"8q0s4\" is 0", "from 1 to 1048576"});
+  refused("q99999999999999999999", {"the query length", "from 1 to 1048576"});
+  refused("0q1", {"the count of requests in \"0q1\" is 0", "from 1 to 1048576"});
+  refused("1048577q1", {"the count of requests in \"1048577q1\" is 1048577", "from 1 to 1048576"});
+  refused("600000q1_600000q1", {"the number of requests is 1200000", "from 0 to 1048576"});
+}
+
+std::string ragged_list(int requests, std::uint32_t seed) {
+  std::string spec = "llama-3-8b,page=16:";
+  for (int i = 0; i < requests; ++i) {
+    seed = seed * 1664525U + 1013904223U;
+    spec += "_1q1s" + std::to_string(1 + (seed >> 8) % 30000);
+  }
+  spec.erase(spec.find(":_") + 1, 1);
+  return spec;
+}
+
+TEST(Spec, NameIsTheSpecWhereItFits) {
+  for (const int requests : {1, 10, 18}) {
+    const std::string spec = ragged_list(requests, 1);
+    ASSERT_LE(spec.size(), 200U);
+    EXPECT_EQ(parse_spec(spec).name, spec);
+  }
+}
+
+TEST(Spec, LongRaggedListsGetAShortName) {
+  const std::string spec = ragged_list(1000, 1);
+  const Workload workload = parse_spec(spec);
+  EXPECT_EQ(workload.requests.size(), 1000U);
+  EXPECT_EQ(workload.name,
+            "llama-3-8b,page=16:1q1s7066_1q1s15334_1q1s29778_1q1s5979_...(1000 requests, c7bd9c5335455a33)");
+  EXPECT_EQ(workload.name, parse_spec(spec).name);
+  EXPECT_EQ(parse_json(to_json(workload), "printed"), std::vector<Workload>{workload});
+}
+
+TEST(Spec, NamesOfDifferentListsDiffer) {
+  const std::string spec = ragged_list(1000, 1);
+  std::set<std::string> names = {parse_spec(spec).name, parse_spec(ragged_list(1000, 2)).name};
+  for (std::size_t at = spec.size() - 1; spec[at] != 's'; --at) {  // each digit of the last length
+    std::string other = spec;
+    other[at] = spec[at] == '1' ? '2' : '1';
+    names.insert(parse_spec(other).name);
+  }
+  const std::size_t digits = spec.size() - 1 - spec.rfind('s');
+  EXPECT_EQ(names.size(), 2 + digits);
 }
 
 }  // namespace

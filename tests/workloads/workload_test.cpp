@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "workloads/load.h"
 
@@ -21,7 +22,7 @@ Geometry geometry(bool causal, std::optional<std::int32_t> window) {
 bool sees(const Geometry& g, const Request& r, std::int32_t query, std::int32_t position) {
   const std::int32_t own = r.context_len - r.query_len + query;
   if (g.causal && position > own) return false;
-  return !g.window || position > own - *g.window;
+  return !g.window || std::abs(position - own) < *g.window;
 }
 
 TEST(Visible, IsTheRuleOfEveryPosition) {
@@ -46,15 +47,17 @@ TEST(Visible, IsTheRuleOfEveryPosition) {
 }
 
 TEST(Visible, UnionCoversEveryQueryAndNoMore) {
-  for (const std::optional<std::int32_t> window : {std::optional<std::int32_t>(), {2}, {3}}) {
-    for (std::int32_t context_len = 0; context_len <= 9; ++context_len) {
-      const Geometry g = geometry(true, window);
-      const Request r{5, context_len};
-      const KvRange all = visible_to_queries(g, r, 0, 5);
-      for (std::int32_t p = 0; p < context_len; ++p) {
-        bool seen = false;
-        for (std::int32_t q = 0; q < 5; ++q) seen = seen || sees(g, r, q, p);
-        ASSERT_EQ(seen, p >= all.begin && p < all.end) << context_len << ' ' << p;
+  for (const bool causal : {false, true}) {
+    for (const std::optional<std::int32_t> window : {std::optional<std::int32_t>(), {1}, {2}, {3}}) {
+      for (std::int32_t context_len = 0; context_len <= 9; ++context_len) {
+        const Geometry g = geometry(causal, window);
+        const Request r{5, context_len};
+        const KvRange all = visible_to_queries(g, r, 0, 5);
+        for (std::int32_t p = 0; p < context_len; ++p) {
+          bool seen = false;
+          for (std::int32_t q = 0; q < 5; ++q) seen = seen || sees(g, r, q, p);
+          ASSERT_EQ(seen, p >= all.begin && p < all.end) << causal << ' ' << context_len << ' ' << p;
+        }
       }
     }
   }
@@ -64,6 +67,13 @@ TEST(Visible, DecodeSeesItsWindow) {
   EXPECT_EQ(visible_to_query(geometry(true, 128), {1, 1000}, 0), (KvRange{872, 1000}));
   EXPECT_EQ(visible_to_query(geometry(true, 1), {1, 1000}, 0), (KvRange{999, 1000}));
   EXPECT_EQ(visible_to_query(geometry(true, {}), {1, 0}, 0).size(), 0);
+}
+
+TEST(Visible, WindowWithoutCausalReachesAsFarAheadAsBack) {
+  const Request r{5, 1000};  // queries at 995 to 999
+  EXPECT_EQ(visible_to_query(geometry(false, 3), r, 0), (KvRange{993, 998}));
+  EXPECT_EQ(visible_to_query(geometry(false, 3), r, 4), (KvRange{997, 1000}));
+  EXPECT_EQ(visible_to_query(geometry(false, 1), r, 2), (KvRange{997, 998}));
 }
 
 TEST(Bytes, OfKnownShapes) {

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The documents are true: every command line in them and in the help runs as it stands there.
+
+    docs_commands_test.py SPLITWAVE
+
+Each command runs in a folder of its own that holds the files its line may name. Where a document prints the error of a
+command, the status must be 2."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+DOCUMENTS = ["README.md"] + [f"docs/{name}.md" for name in
+                             ("advise", "cli", "explain", "records", "schedules", "simulator", "sweep", "workloads")]
+VERBS = ["", "advise", "compare", "explain", "gpus", "plan", "run", "schedules", "simulate", "sweep", "workload",
+         "workload generate", "workload import", "workload show", "workload validate"]
+
+# What is not run here, and why.
+LEFT_OUT = {
+    r"\.\.\.|VERB|DIR": "a pattern, no command",
+    r"splitwave compare": "takes minutes",
+    r"splitwave run": "measures for seconds; run_test.cpp does it",
+    r"--executor cuda": "needs a GPU",
+    r"--merge": "needs the shards of earlier commands",
+}
+
+WORKLOAD = '{"format": 1, "name": "w", "model": "llama-3-8b", "requests": [{"context_len": 64}]}\n'
+FILES = {
+    "batch.json": WORKLOAD,
+    "suite.json": WORKLOAD,
+    "config.json": '{"model_type": "llama", "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096, '
+                   '"num_hidden_layers": 32}\n',
+    "azure_conv.csv": "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.97,4808,10\n",
+    "mooncake.jsonl": '{"timestamp": 27482, "input_length": 6955, "output_length": 52}\n',
+}
+
+
+def commands_of_document(text):
+    """(command line, its comment, the line after it) of the indented and fenced blocks, continued lines joined."""
+    text = re.sub(r"\\\n\s*", "", text)
+    lines = text.splitlines()
+    fenced = False
+    for line, following in zip(lines, lines[1:] + [""]):
+        if line.startswith("```"):
+            fenced = not fenced
+        if not (fenced or line.startswith("    ")):
+            continue
+        found = re.match(r"\s*(?:\$ )?(?:splitwave|\$S) (.*)", line)
+        if found:
+            command, _, comment = found[1].partition(" #")
+            yield "splitwave " + command.split(" | ")[0].strip(), comment.strip(), following.strip()
+
+
+def commands_of_help(splitwave, verb):
+    text = subprocess.run([splitwave, *verb.split(), "--help"], capture_output=True, text=True, check=True).stdout
+    for line in text.splitlines():
+        if line.startswith("  splitwave "):
+            yield line.strip().split("  ")[0]
+
+
+def run(splitwave, command):
+    """Status, output and errors of a command line, as a shell runs it where splitwave is installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in FILES.items():
+            pathlib.Path(folder, name).write_text(text)
+        path = os.pathsep.join([str(pathlib.Path(splitwave).resolve().parent), os.environ["PATH"]])
+        done = subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, text=True,
+                              capture_output=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+
+def check_commands(splitwave):
+    expected = {}  # command line -> its status
+    for document in DOCUMENTS:
+        for command, _, following in commands_of_document((ROOT / document).read_text()):
+            expected[command] = 2 if following.startswith("splitwave: ") else 0
+    for verb in VERBS:
+        for command in commands_of_help(splitwave, verb):
+            expected[command] = 0
+    checked = {c: s for c, s in expected.items() if not any(re.search(pattern, c) for pattern in LEFT_OUT)}
+    problems = [f"only {len(checked)} command lines are left to run"] if len(checked) < 40 else []
+    for command, wanted in checked.items():
+        # The default table of advise has 81 points, which takes seconds.
+        small = " --batch 1" if "splitwave advise" in command and "--batch" not in command else ""
+        status, _, errors = run(splitwave, command + small)
+        if status != wanted:
+            problems.append(f"{command}\n    has status {status} instead of {wanted}: {errors.strip()}")
+    return problems
+
+
+def check_sequence_aware_example(splitwave):
+    """The README's example sets two rules side by side that answer differently, as its comment says."""
+    for command, comment, _ in commands_of_document((ROOT / "README.md").read_text()):
+        if "seq-aware" in command:
+            said = [int(number) for number in re.findall(r"\d+", comment)]
+            plans = [json.loads(line) for line in run(splitwave, command + " --json")[1].splitlines()]
+            got = [plan["num_splits"] for plan in plans]
+            return [] if got == said and len(set(got)) == 2 else [f"{command}: the README says {said}, it is {got}"]
+    return ["README.md: no example of seq-aware"]
+
+
+def check_sweep_fields(splitwave):
+    """docs/sweep.md names the fields that there are, all but those of machines and kernels."""
+    rows = run(splitwave, "splitwave sweep --fields")[1].splitlines()[1:]
+    fields = {row.split()[0] for row in rows}
+    table = (ROOT / "docs/sweep.md").read_text().split("| field | varies |")[1].split("\n\n")[0]
+    named = {name for row in table.splitlines() if "|" in row for name in re.findall(r"`([^`]+)`", row.split("|")[1])}
+    problems = [f"docs/sweep.md names {name}, which is no field" for name in sorted(named - fields)]
+    missing = {name for name in fields - named if not name.startswith(("machine.", "kernel."))}
+    return problems + [f"docs/sweep.md lacks the field {name}" for name in sorted(missing)]
+
+
+def main():
+    splitwave = sys.argv[1]
+    problems = check_commands(splitwave) + check_sequence_aware_example(splitwave) + check_sweep_fields(splitwave)
+    for problem in problems:
+        print(problem)
+    sys.exit(1 if problems else 0)
+
+
+if __name__ == "__main__":
+    main()
