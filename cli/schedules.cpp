@@ -4,10 +4,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "reports/table.h"
+#include "simulator/kernel.h"
 #include "studies/choose.h"
 
 namespace splitwave::cli {
@@ -15,36 +17,44 @@ namespace {
 
 constexpr std::string_view kAutoSummary = "the main schedule with the least predicted time on the machine";
 
+/// The profile that a plain decode of head dim 128 runs on.
+std::string plain_kernel(const schedules::Schedule& schedule) {
+  workloads::Workload plain;
+  return std::string(schedule.kernel(plain, "", 0));
+}
+
 std::string as_json() {
   std::string text;
-  const auto add = [&](std::string_view name, std::string_view arguments, std::string_view summary,
-                       std::string_view source) {
-    nlohmann::ordered_json json;
-    json["name"] = name;
-    json["arguments"] = arguments;
-    json["summary"] = summary;
-    json["source"] = source;
-    text += json.dump() + '\n';
-  };
   for (const schedules::Schedule& schedule : schedules::all()) {
-    add(schedule.name, schedule.arguments, schedule.summary, schedule.source);
+    const std::string kernel = plain_kernel(schedule);
+    const nlohmann::ordered_json json = {{"name", schedule.name},
+                                         {"arguments", schedule.arguments},
+                                         {"summary", schedule.summary},
+                                         {"source", schedule.source},
+                                         {"kernel", kernel},
+                                         {"needs", simulator::needs_of(simulator::load_kernel(kernel))},
+                                         {"compared_as", schedule.compared_as}};
+    text += json.dump() + '\n';
   }
-  add(studies::kAuto, "", kAutoSummary, "");
-  return text;
+  const nlohmann::ordered_json last = {
+      {"name", studies::kAuto}, {"arguments", ""}, {"summary", kAutoSummary}, {"source", ""}};
+  return text + last.dump() + '\n';
 }
 
 std::string as_text() {
-  reports::Table table{{{"name"}, {"after a colon"}, {"what it does"}, {"source of the rule"}}, {}};
+  reports::Table table{
+      {{"name"}, {"after a colon"}, {"what it does"}, {"its kernel"}, {"which needs"}, {"source of the rule"}}, {}};
   for (const schedules::Schedule& schedule : schedules::all()) {
+    const std::string kernel = plain_kernel(schedule);
     table.rows.push_back({std::string(schedule.name), std::string(schedule.arguments), std::string(schedule.summary),
-                          std::string(schedule.source)});
+                          kernel, simulator::needs_of(simulator::load_kernel(kernel)), std::string(schedule.source)});
   }
-  table.rows.push_back({std::string(studies::kAuto), "", std::string(kAutoSummary), ""});
-  std::string names;
-  for (const std::string& name : schedules::default_names()) {
-    names += (names.empty() ? "" : ",") + name;
-  }
-  return reports::to_text(table) + "\nThe main schedules, which comparisons run by default: " + names + '\n';
+  table.rows.push_back({std::string(studies::kAuto), "", std::string(kAutoSummary), "", "", ""});
+  return reports::to_text(table) +
+         "\nThe main schedules, which comparisons run by default: " + base::join(schedules::default_names()) +
+         "; flashmla too where attention is latent.\nKernels are those of a plain decode of head dim 128; "
+         "docs/schedules.md "
+         "has the others.\n";
 }
 
 }  // namespace
@@ -55,7 +65,8 @@ void add_schedules(CLI::App& program, int&) {
   verb->footer(
       "  splitwave schedules\n"
       "  splitwave schedules --json");
-  add_json_option(*verb, *json, "one JSON object per schedule: name, arguments, summary, source");
+  add_json_option(*verb, *json,
+                  "one JSON object per schedule: name, arguments, summary, source, kernel, needs, compared_as");
   verb->callback([json] { print(*json ? as_json() : as_text()); });
 }
 

@@ -21,6 +21,9 @@ std::span<const base::EmbeddedFile> kernel_files();
 
 namespace {
 
+/// wgmma is sm_90a's alone: PTX ISA, "wgmma", target ISA notes.
+constexpr std::string_view kWgmmaCapability = "9.0";
+
 /// The shipped families by name, read once: their text is part of the binary and cannot change.
 const std::map<std::string, KernelFamily, std::less<>>& shipped() {
   static const std::map<std::string, KernelFamily, std::less<>> families = [] {
@@ -55,9 +58,10 @@ std::string why_not(const KernelFamily& family, const KernelVariant* variant, co
                        geometry.head_dim, geometry.group());
   }
   const MmaInstruction instruction = variant->kernel.instruction;
-  if (instruction == MmaInstruction::wgmma && machine.compute_capability != "9.0") {
-    return fmt::format("kernel {} multiplies by wgmma, which compute capability 9.0 alone has ({}: {})", family.name,
-                       machine.name, machine.compute_capability.empty() ? "none" : machine.compute_capability);
+  if (instruction == MmaInstruction::wgmma && machine.compute_capability != kWgmmaCapability) {
+    return fmt::format("kernel {} multiplies by wgmma, which compute capability {} alone has ({}: {})", family.name,
+                       kWgmmaCapability, machine.name,
+                       machine.compute_capability.empty() ? "none" : machine.compute_capability);
   }
   if (instruction != MmaInstruction::cuda_core && geometry.dtype == workloads::Dtype::f32) {
     return fmt::format("kernel {} multiplies f16 and bf16 on tensor cores, not {}", family.name,
@@ -133,6 +137,18 @@ KernelFamily load_kernel(const std::string& name_or_file) {
   throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}, or a JSON file",
                                      base::printable(name_or_file), base::did_you_mean(name_or_file, kernel_names()),
                                      base::join(kernel_names())));
+}
+
+std::string needs_of(const KernelFamily& family) {
+  switch (family.variants.front().kernel.instruction) {
+    case MmaInstruction::wgmma:
+      return fmt::format("f16 or bf16, compute capability {}", kWgmmaCapability);
+    case MmaInstruction::mma_sync:
+      return "f16 or bf16";
+    case MmaInstruction::cuda_core:
+      return "any dtype";
+  }
+  return "";
 }
 
 Kernel kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine) {

@@ -80,10 +80,13 @@ KernelFamily load_kernel(const std::string& name_or_file);
 /// The same from text; `where` begins error messages.
 KernelFamily parse_kernel(std::string_view text, const std::string& where);
 
+/// What the kernel needs of hardware and dtype, for people: "f16 or bf16, compute capability 9.0".
+std::string needs_of(const KernelFamily& family);
+
 /// The family's kernel for the workload on the machine: of its variants the first that covers head dim and group and
 /// fits on an SM, or else the first that covers them. Throws InputError with the reason if the kernel cannot exist:
 /// no variant covers the geometry, tensor cores are asked for f32, or wgmma of a machine that is not of compute
-/// capability 9.0 (PTX ISA: wgmma is sm_90a's alone).
+/// capability 9.0.
 Kernel kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine);
 
 /// The kernel that the schedule's own library runs for the workload (schedules::KernelFunction); this computer's CPU
