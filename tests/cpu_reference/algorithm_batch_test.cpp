@@ -20,12 +20,12 @@ workloads::Workload load_one(const std::string& spec) {
 std::vector<workloads::Workload> examples() {
   std::vector<workloads::Workload> examples;
   for (const char* spec : {
-           "h=8/2,d=16:1q1s100_2q1s33_1q1s0",         // ragged, GQA, an empty context
-           "h=4/4,d=16:2q1s70",                       // MHA
-           "h=6/1,d=24,dtype=f32:2q1s65",             // MQA
-           "h=4/2,d=16,page=16:3q1s50",  // pages
-           "h=4/2,d=16,window=20:2q1s90",             // a sliding window
-           "h=4/2,d=16:2q5s40",                       // causal: each query token sees one more
+           "h=8/2,d=16:1q1s100_2q1s33_1q1s0",  // ragged, GQA, an empty context
+           "h=4/4,d=16:2q1s70",                // MHA
+           "h=6/1,d=24,dtype=f32:2q1s65",      // MQA
+           "h=4/2,d=16,page=16:3q1s50",        // pages
+           "h=4/2,d=16,window=20:2q1s90",      // a sliding window
+           "h=4/2,d=16:2q5s40",                // causal: each query token sees one more
            "h=4/2,d=16,causal=0:2q5s40",
            "h=4/1,d=24,dv=16,kind=mla:2q1s77",
        }) {
