@@ -6,8 +6,8 @@
 #include <chrono>
 #include <vector>
 
+#include "base/quantile.h"
 #include "gpu/encode.h"
-#include "reports/statistics.h"
 #include "schedules/schedules.h"
 #include "workloads/load.h"
 
@@ -17,8 +17,8 @@ namespace {
 /// Median and 90th percentile of single calls as counters, in microseconds: a mean would hide the calls that a server
 /// waits for.
 void report_percentiles(benchmark::State& state, const std::vector<double>& seconds) {
-  state.counters["p50_us"] = 1e6 * reports::quantile(seconds, 0.5);
-  state.counters["p90_us"] = 1e6 * reports::quantile(seconds, 0.9);
+  state.counters["p50_us"] = 1e6 * base::quantile(seconds, 0.5);
+  state.counters["p90_us"] = 1e6 * base::quantile(seconds, 0.9);
 }
 
 void encode(benchmark::State& state, const char* schedule, const char* spec) {

@@ -14,6 +14,7 @@ void add_run(CLI::App& program, int& status);
 void add_workload(CLI::App& program, int& status);
 void add_gpus(CLI::App& program, int& status);
 void add_schedules(CLI::App& program, int& status);
+void add_algorithms(CLI::App& program, int& status);
 void add_sweep(CLI::App& program, int& status);
 void add_explain(CLI::App& program, int& status);
 void add_advise(CLI::App& program, int& status);

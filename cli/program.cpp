@@ -141,6 +141,7 @@ void add_verbs(CLI::App& program, int& status) {
   add_workload(program, status);
   add_gpus(program, status);
   add_schedules(program, status);
+  add_algorithms(program, status);
   add_sweep(program, status);
   add_explain(program, status);
   add_advise(program, status);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "base/error.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/options.h"
@@ -8,6 +9,7 @@
 #include "cli/signals.h"
 #include "cli/watch.h"
 #include "reports/record_table.h"
+#include "studies/algorithms.h"
 #include "studies/choose.h"
 #include "studies/measure.h"
 
@@ -17,6 +19,7 @@ namespace {
 struct RunOptions {
   WorkloadOptions workload;
   std::vector<std::string> schedules;
+  std::vector<std::string> algorithms;
   std::string executor = "cpu";
   std::int32_t threads = 0;
   studies::TimingBudget budget;
@@ -24,12 +27,10 @@ struct RunOptions {
   bool json = false;
 };
 
-int run_all(const RunOptions& options) {
-  studies::require_executor(options.executor);
-  const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
+studies::CheckCount run_schedules(const RunOptions& options, RecordSink& sink,
+                                  const std::vector<workloads::Workload>& loaded) {
   const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
   catch_stop_signals();
-  RecordSink sink(options.out, options.json);
   const studies::Executor executor =
       studies::make_executor(options.executor, thread_count(options.threads), false, options.budget);
   double work = 0;
@@ -37,16 +38,47 @@ int run_all(const RunOptions& options) {
     work += executor.work(workload, names.size());
   }
   studies::CheckCount checks;
-  {
-    Progress progress(work);
-    const studies::Watcher watcher = watch(progress, sink);
-    for (const workloads::Workload& workload : loaded) {
-      executor.measure(workload, names, executor.target, options.budget, false, {watcher, checks});
-    }
+  Progress progress(work);
+  const studies::Watcher watcher = watch(progress, sink);
+  for (const workloads::Workload& workload : loaded) {
+    executor.measure(workload, names, executor.target, options.budget, false, {watcher, checks});
   }
+  return checks;
+}
+
+studies::CheckCount run_algorithms(const RunOptions& options, RecordSink& sink,
+                                   const std::vector<workloads::Workload>& loaded) {
+  const auto algorithms = studies::chosen_algorithms(options.algorithms);
+  catch_stop_signals();
+  double work = 0;
+  for (const workloads::Workload& workload : loaded) {
+    work += studies::algorithm_work(workload, algorithms.size(), options.budget.samples);
+  }
+  studies::CheckCount checks;
+  Progress progress(work);
+  const studies::Watcher watcher = watch(progress, sink);
+  for (const workloads::Workload& workload : loaded) {
+    studies::measure_algorithms(workload, algorithms, options.budget.samples, {watcher, checks});
+  }
+  return checks;
+}
+
+int run_all(const RunOptions& options) {
+  const bool algorithms = !options.algorithms.empty();
+  if (algorithms && options.executor != "cpu") {
+    throw base::InputError("--algorithm with --executor " + options.executor +
+                           ": the papers' algorithms run on the CPU only; allowed: cpu");
+  }
+  studies::require_executor(options.executor);
+  const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
+  RecordSink sink(options.out, options.json);
+  const studies::CheckCount checks =
+      algorithms ? run_algorithms(options, sink, loaded) : run_schedules(options, sink, loaded);
   sink.finish();
   if (!options.json) {
-    print(reports::record_table(sink.records()) + '\n' + checks.sentence() + '\n');
+    const std::string table =
+        algorithms ? reports::algorithm_table(sink.records()) : reports::record_table(sink.records());
+    print(table + '\n' + checks.sentence() + '\n');
   }
   if (!checks.wrong.empty()) {
     complain(checks.sentence());
@@ -63,7 +95,8 @@ void add_run(CLI::App& program, int& status) {
       "  splitwave run -w llama-3-8b:4q1s4k\n"
       "  splitwave run -w llama-3-8b:4q1s4k --schedule lean,fixed-split:4 --threads 2\n"
       "  splitwave run -w batch.json --json > measured.jsonl\n"
-      "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean");
+      "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean\n"
+      "  splitwave run -w llama-3-8b:1q1s4k --algorithm flash-attention-1,flash-decoding:128x16");
   add_workload_options(*verb, options->workload);
   add_schedule_option(*verb, options->schedules);
   add_executor_option(*verb, options->executor);
@@ -71,6 +104,14 @@ void add_run(CLI::App& program, int& status) {
   add_samples_option(*verb, options->budget.samples);
   add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");
   add_json_option(*verb, options->json, "one record per line (docs/records.md)");
+  verb->add_option("--algorithm", options->algorithms,
+                   "instead of schedules, the papers' algorithms head by head in double, and the bytes that each moves "
+                   "(splitwave algorithms lists them; all: every one)")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->type_name("A,B,...")
+      ->excludes("--schedule")
+      ->excludes("--threads");
   verb->callback([options, &status] { status = run_all(*options); });
 }
 

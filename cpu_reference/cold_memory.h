@@ -13,9 +13,6 @@ namespace splitwave::cpu_reference {
 /// the caches, and little of itself. Allocated at the first call and kept.
 std::span<const std::byte> cold_memory();
 
-/// Name of the processor in /proc/cpuinfo.
-std::string processor_name();
-
 /// Makes the compiler believe that `value` is needed.
 void keep(std::uint64_t value);
 

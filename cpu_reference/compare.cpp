@@ -35,7 +35,8 @@ bool both_finite(double value, double exact, Errors& errors) {
 
 }  // namespace
 
-Errors compare(const Result<float>& result, const Result<double>& exact) {
+template <typename Real>
+Errors compare(const Result<Real>& result, const Result<double>& exact) {
   if (result.output.size() != exact.output.size() || result.lse.size() != exact.lse.size()) {
     throw std::logic_error("compare: the results are of different shapes");
   }
@@ -70,6 +71,9 @@ Errors compare(const Result<float>& result, const Result<double>& exact) {
   return errors;
 }
 
+template Errors compare(const Result<float>& result, const Result<double>& exact);
+template Errors compare(const Result<double>& result, const Result<double>& exact);
+
 Tolerance tolerance(workloads::Dtype dtype) {
   // LSE: fp32 scores and an fp32 sum of weights, for every dtype.
   constexpr double kLse = 2e-5;
@@ -85,6 +89,10 @@ Tolerance tolerance(workloads::Dtype dtype) {
       break;
   }
   throw std::logic_error("tolerance: no tolerance for " + workloads::to_string(dtype) + " yet");
+}
+
+Tolerance double_tolerance() {
+  return {1e-9, 1e-12};
 }
 
 bool acceptable(const Errors& errors, const Tolerance& limit) {

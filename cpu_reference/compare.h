@@ -22,8 +22,10 @@ struct Errors {
   std::int64_t mismatched_non_finite = 0;
 };
 
-/// Compares two results of the same batch; throws std::logic_error if their shapes differ.
-Errors compare(const Result<float>& result, const Result<double>& exact);
+/// Compares two results of the same batch, the first in float or double; throws std::logic_error if their shapes
+/// differ.
+template <typename Real>
+Errors compare(const Result<Real>& result, const Result<double>& exact);
 
 /// The most error that is accepted for a dtype: the one place where tolerances live (docs/cpu_reference.md derives
 /// them).
@@ -32,6 +34,10 @@ struct Tolerance {
   double lse_relative = 0;  ///< of every LSE, relative to max(1, |LSE|)
 };
 Tolerance tolerance(workloads::Dtype dtype);
+
+/// The same for algorithms that compute in double, on inputs of any dtype: a weight e^x is good to |x| 2^-52, which for
+/// scores of 10^6 is 2e-10.
+Tolerance double_tolerance();
 
 /// True if the errors are within tolerance and no non-finite value is out of place.
 bool acceptable(const Errors& errors, const Tolerance& limit);

@@ -7,12 +7,12 @@
 #include <array>
 #include <atomic>
 #include <chrono>
-#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 
 #include "base/parallel.h"
+#include "base/quantile.h"
 #include "cpu_reference/cold_memory.h"
 
 namespace splitwave::cpu_reference {
@@ -34,10 +34,6 @@ std::uint64_t sum_of(const std::byte* bytes, std::size_t count) {
   std::uint64_t total = 0;
   for (const std::uint64_t sum : sums) total += sum;
   return total;
-}
-
-double rank(const std::vector<double>& sorted, double share) {
-  return sorted[static_cast<std::size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)))];
 }
 
 std::vector<std::byte> make_cold_memory() {
@@ -71,10 +67,10 @@ void evict_caches(int threads) {
   read_seconds(cold_memory(), threads);
 }
 
-Timing timing_of(std::vector<double> samples) {
+Timing timing_of(const std::vector<double>& samples) {
   if (samples.empty()) return {};
-  std::sort(samples.begin(), samples.end());
-  return {rank(samples, 0.5), rank(samples, 0.2), rank(samples, 0.8), static_cast<int>(samples.size())};
+  return {base::quantile(samples, 0.5), base::quantile(samples, 0.2), base::quantile(samples, 0.8),
+          static_cast<int>(samples.size())};
 }
 
 Timing time_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
@@ -90,7 +86,7 @@ Timing time_plan(const workloads::Workload& workload, const workloads::Tensors& 
     run_plan(workload, tensors, plan, *workspace, threads, result);
     samples.push_back(now() - begin);
   }
-  return timing_of(std::move(samples));
+  return timing_of(samples);
 }
 
 }  // namespace splitwave::cpu_reference

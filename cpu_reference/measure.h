@@ -20,8 +20,11 @@ struct Timing {
   int samples = 0;
 };
 
-/// Statistics of samples in seconds (nearest rank); all 0 if there are none.
-Timing timing_of(std::vector<double> samples);
+/// Statistics of samples in seconds (base/quantile.h); all 0 if there are none.
+Timing timing_of(const std::vector<double>& samples);
+
+/// Name of the processor in /proc/cpuinfo.
+std::string processor_name();
 
 /// Runs the plan until `min_samples` runs and `min_seconds` are reached, each run with cold caches (other memory is
 /// read in between), and keeps the last result in `result`. The time between the runs does not count as a sample, but

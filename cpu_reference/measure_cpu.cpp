@@ -32,7 +32,7 @@ double median_seconds(int repeats, const std::function<void()>& work) {
   std::vector<double> samples;
   samples.reserve(repeats);
   for (int i = 0; i < repeats; ++i) samples.push_back(seconds_of(work));
-  return timing_of(std::move(samples)).median;
+  return timing_of(samples).median;
 }
 
 /// Least time of `repeats` calls: for work in cache, where everything else is a disturbance.
@@ -154,7 +154,7 @@ double measure_item() {
     evict_caches(1);
     extra.push_back(seconds_of(std::ref(many)) - few_seconds);
   }
-  return std::max(0.0, timing_of(std::move(extra)).median / (kItems - 1));
+  return std::max(0.0, timing_of(extra).median / (kItems - 1));
 }
 
 /// Partial results of empty items cost as much to merge as any.

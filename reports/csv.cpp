@@ -25,8 +25,8 @@ std::string cell(const std::optional<Value>& value) {
   return value ? cell(*value) : "";
 }
 
-template <typename Part>
-std::string part(const std::optional<Part>& whole, double Part::*member) {
+template <typename Part, typename Value>
+std::string part(const std::optional<Part>& whole, Value Part::*member) {
   return whole ? cell((*whole).*member) : "";
 }
 
@@ -62,6 +62,12 @@ constexpr Field kFields[] = {
     {"breakdown.merge", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::merge); }},
     {"breakdown.wait", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::wait); }},
     {"breakdown.idle", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::idle); }},
+    {"io.q", [](const Record& r) { return part(r.io, &RecordIo::q); }},
+    {"io.kv", [](const Record& r) { return part(r.io, &RecordIo::kv); }},
+    {"io.scores", [](const Record& r) { return part(r.io, &RecordIo::scores); }},
+    {"io.output", [](const Record& r) { return part(r.io, &RecordIo::output); }},
+    {"io.statistics", [](const Record& r) { return part(r.io, &RecordIo::statistics); }},
+    {"io.partials", [](const Record& r) { return part(r.io, &RecordIo::partials); }},
     {"error.relative_l2", [](const Record& r) { return part(r.error, &RecordError::relative_l2); }},
     {"error.rmse", [](const Record& r) { return part(r.error, &RecordError::rmse); }},
     {"error.max_abs", [](const Record& r) { return part(r.error, &RecordError::max_abs); }},

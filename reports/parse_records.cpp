@@ -15,12 +15,13 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 26> kRecordKeys = {
+constexpr std::array<Key, 27> kRecordKeys = {
     "workload",    "schedule", "executor", "machine",          "chosen",       "seconds",   "seconds_p20",
     "seconds_p80", "samples",  "bytes",    "bytes_per_second", "num_splits",   "ctas",      "waves",
-    "occupancy",   "merge",    "kernel",   "read_seconds",     "plan_seconds", "breakdown", "error",
-    "failure",     "device",   "driver",   "commit",           "version"};
+    "occupancy",   "merge",    "kernel",   "read_seconds",     "plan_seconds", "breakdown", "io",
+    "error",       "failure",  "device",   "driver",           "commit",       "version"};
 constexpr std::array<Key, 7> kBreakdownKeys = {"launch", "ramp", "stream", "compute", "merge", "wait", "idle"};
+constexpr std::array<Key, 6> kIoKeys = {"q", "kv", "scores", "output", "statistics", "partials"};
 constexpr std::array<Key, 3> kErrorKeys = {"relative_l2", "rmse", "max_abs"};
 constexpr double kMost = std::numeric_limits<double>::max();
 
@@ -36,6 +37,11 @@ schedules::Breakdown read_breakdown(const Fields& fields) {
   const auto part = [&](Key key) { return fields.number(key, 0, kMost); };
   return schedules::Breakdown{part("launch"), part("ramp"), part("stream"), part("compute"),
                               part("merge"),  part("wait"), part("idle")};
+}
+
+RecordIo read_io(const Fields& fields) {
+  const auto part = [&](Key key) { return fields.integer(key, 0, std::numeric_limits<std::int64_t>::max()); };
+  return RecordIo{part("q"), part("kv"), part("scores"), part("output"), part("statistics"), part("partials")};
 }
 
 /// to_json leaves out an error that is not finite; it must not read back as a perfect 0.
@@ -69,6 +75,9 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.plan_seconds = number(fields, "plan_seconds");
   if (fields.has("breakdown")) {
     record.breakdown = read_breakdown(Fields(fields.at("breakdown"), where, "breakdown", kBreakdownKeys));
+  }
+  if (fields.has("io")) {
+    record.io = read_io(Fields(fields.at("io"), where, "io", kIoKeys));
   }
   if (fields.has("error")) {
     record.error = read_error(Fields(fields.at("error"), where, "error", kErrorKeys));

@@ -39,6 +39,15 @@ Json breakdown_json(const schedules::Breakdown& parts) {
   return object;
 }
 
+Json io_json(const RecordIo& io) {
+  return {{"q", io.q},
+          {"kv", io.kv},
+          {"scores", io.scores},
+          {"output", io.output},
+          {"statistics", io.statistics},
+          {"partials", io.partials}};
+}
+
 Json error_json(const RecordError& error) {
   Json object = Json::object();
   put(object, "relative_l2", error.relative_l2);
@@ -80,6 +89,9 @@ std::string to_json(const Record& record) {
   put(object, "plan_seconds", record.plan_seconds);
   if (record.breakdown) {
     object["breakdown"] = breakdown_json(*record.breakdown);
+  }
+  if (record.io) {
+    object["io"] = io_json(*record.io);
   }
   if (record.error) {
     object["error"] = error_json(*record.error);

@@ -19,6 +19,18 @@ struct RecordError {
   bool operator==(const RecordError&) const = default;
 };
 
+/// Bytes that one of the papers' algorithms moves between slow and fast memory, in both directions, by what they are.
+struct RecordIo {
+  std::int64_t q = 0;
+  std::int64_t kv = 0;
+  std::int64_t scores = 0;
+  std::int64_t output = 0;
+  std::int64_t statistics = 0;
+  std::int64_t partials = 0;
+  std::int64_t total() const { return q + kv + scores + output + statistics + partials; }
+  bool operator==(const RecordIo&) const = default;
+};
+
 /// One flat line of result; predicted and measured records have the same shape. What does not apply is absent. The
 /// keys, their units and their meaning are in docs/records.md.
 struct Record {
@@ -42,6 +54,7 @@ struct Record {
   std::optional<double> read_seconds;  ///< plain read of K and V on the device, in the same run
   std::optional<double> plan_seconds;  ///< host time of making the plan ready for the device
   std::optional<schedules::Breakdown> breakdown;
+  std::optional<RecordIo> io;
   std::optional<RecordError> error;
   std::optional<std::string> failure;  ///< why there is no time, for points that cannot run
   std::optional<std::string> device;   ///< name that the CUDA driver gives the device

@@ -69,4 +69,32 @@ std::string record_table(std::span<const reports::Record> records) {
   return reports::to_text(table) + failures;
 }
 
+std::string algorithm_table(std::span<const reports::Record> records) {
+  Table table{{{"workload"},
+               {"algorithm"},
+               {"moved", Align::right},
+               {"of least", Align::right},
+               {"Q", Align::right},
+               {"K and V", Align::right},
+               {"scores", Align::right},
+               {"output", Align::right},
+               {"statistics", Align::right},
+               {"partials", Align::right},
+               {"median", Align::right},
+               {"relative L2 error", Align::right}},
+              {}};
+  for (const Record& record : records) {
+    if (!record.io) continue;
+    const auto part = [](std::int64_t bytes) { return bytes == 0 ? "-" : format_bytes(bytes); };
+    const RecordIo& io = *record.io;
+    const double ratio =
+        static_cast<double>(io.total()) / static_cast<double>(std::max<std::int64_t>(*record.bytes, 1));
+    table.rows.push_back({record.workload, record.schedule, format_bytes(io.total()), format_factor(ratio), part(io.q),
+                          part(io.kv), part(io.scores), part(io.output), part(io.statistics), part(io.partials),
+                          cell(record.seconds, format_seconds),
+                          record.error ? fmt::format("{:.1e}", record.error->relative_l2) : "-"});
+  }
+  return to_text(table);
+}
+
 }  // namespace splitwave::reports

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <stdexcept>
 #include <tuple>
+
+#include "base/quantile.h"
 
 namespace splitwave::reports {
 namespace {
@@ -61,17 +62,6 @@ std::optional<double> Baseline::speed_up(const Record& record) const {
   return found->second / *record.seconds;
 }
 
-double quantile(std::vector<double> values, double q) {
-  if (values.empty()) {
-    throw std::invalid_argument("quantile of no values");
-  }
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(at);
-  const std::size_t above = std::min(below + 1, values.size() - 1);
-  return std::lerp(values[below], values[above], at - static_cast<double>(below));
-}
-
 std::vector<Pair> pair_up(std::span<const Record> records) {
   using Key = std::tuple<std::string, std::string, std::string>;
   struct Queue {
@@ -111,8 +101,8 @@ Agreement agreement(std::span<const Record> records, const std::string& baseline
     ratios.push_back(pair.relative_error() + 1);
   }
   result.points = static_cast<std::int64_t>(pairs.size());
-  result.median_error = quantile(errors, 0.5);
-  result.p90_error = quantile(errors, 0.9);
+  result.median_error = base::quantile(errors, 0.5);
+  result.p90_error = base::quantile(errors, 0.9);
   const auto close = std::count_if(errors.begin(), errors.end(), [](double error) { return error <= 0.1; });
   result.within_10_percent = static_cast<double>(close) / static_cast<double>(pairs.size());
   result.geometric_mean_ratio = geometric_mean(ratios);

@@ -14,10 +14,6 @@
 
 namespace splitwave::reports {
 
-/// The q-quantile (0..1) of the values by linear interpolation between order statistics (NumPy's default). Throws
-/// std::invalid_argument if there are no values.
-double quantile(std::vector<double> values, double q);
-
 /// A predicted and a measured record of the same workload, schedule and machine, both with a time.
 struct Pair {
   const Record* predicted = nullptr;

@@ -132,6 +132,13 @@ std::string format_factor(double ratio) {
   return three_digits(ratio) + "x";
 }
 
+std::string format_bytes(std::int64_t bytes) {
+  const auto value = static_cast<double>(bytes);
+  if (bytes < 1000) return fmt::format("{} bytes", bytes);
+  if (value < 999.5e3) return three_digits(value / 1e3) + " kB";
+  return value < 999.5e6 ? three_digits(value / 1e6) + " MB" : three_digits(value / 1e9) + " GB";
+}
+
 std::string format_bandwidth(double bytes_per_second) {
   return three_digits(bytes_per_second / 1e9) + " GB/s";
 }

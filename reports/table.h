@@ -2,6 +2,7 @@
 // Small tables for people: the same rows as Markdown in a report and as aligned text on a terminal.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,9 @@ std::string format_percent(double ratio);
 
 /// A ratio as a factor, "1.23x".
 std::string format_factor(double ratio);
+
+/// "12 bytes", "12.3 kB", "4.56 MB", "1.20 GB": powers of 1000, three digits.
+std::string format_bytes(std::int64_t bytes);
 
 /// "123 GB/s" (10^9 bytes), three digits.
 std::string format_bandwidth(double bytes_per_second);

@@ -8,7 +8,7 @@
 #include <map>
 #include <numeric>
 
-#include "reports/statistics.h"
+#include "base/quantile.h"
 
 namespace splitwave::accuracy {
 namespace {
@@ -66,8 +66,8 @@ Summary summarize(std::span<const JudgedPoint> predictions, const std::function<
   if (errors.empty()) return {};
   return {errors.size(),
           mean(errors),
-          reports::quantile(errors, 0.5),
-          reports::quantile(errors, 0.9),
+          base::quantile(errors, 0.5),
+          base::quantile(errors, 0.9),
           *std::max_element(errors.begin(), errors.end()),
           mean(signed_errors),
           mean(rooflines)};
@@ -94,8 +94,8 @@ Order order(std::span<const JudgedPoint> predictions) {
   result.shapes = taus.size();
   if (taus.empty()) return result;
   result.tau_mean = mean(taus);
-  result.tau_median = reports::quantile(taus, 0.5);
-  result.tau_p10 = reports::quantile(taus, 0.1);
+  result.tau_median = base::quantile(taus, 0.5);
+  result.tau_p10 = base::quantile(taus, 0.1);
   result.regret_mean = mean(regrets);
   return result;
 }

@@ -12,13 +12,13 @@ _splitwave_options() {
     compare) echo "$workload $machine --schedule --executor --threads --samples --out --json" ;;
     simulate) echo "$workload $machine --schedule --threads --out --json" ;;
     plan) echo "$workload $machine --schedule --threads --json --full" ;;
-    run) echo "$workload --schedule --executor --threads --samples --out --json" ;;
+    run) echo "$workload --schedule --algorithm --executor --threads --samples --out --json" ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
     advise) echo "--model $machine --batch --context --query-len --schedule --format --file --threads --json" ;;
     'workload show') echo "$workload --json" ;;
-    'workload validate' | gpus | schedules) echo '--json' ;;
+    'workload validate' | gpus | schedules | algorithms) echo '--json' ;;
     'workload import')
       echo '--batch --tensor-parallel --model --steps --max-running --step-seconds --seed --output --json' ;;
     'workload generate')
@@ -37,6 +37,7 @@ _splitwave() {
   case $previous in
     --gpu) words="cpu $(_splitwave_names gpus)" ;;
     --schedule) words=$(_splitwave_names schedules) ;;
+    --algorithm) words="all $(_splitwave_names algorithms)" ;;
     --executor) words='cpu cuda' ;;
     --format) words='table csv json cpp python' ;;
     -w | --workload | --kernel | --out | --output | --merge | --file | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
@@ -51,7 +52,7 @@ _splitwave() {
     return
   fi
   case $verb in
-    '') words='compare simulate plan run workload gpus schedules sweep explain advise' ;;
+    '') words='compare simulate plan run workload gpus schedules algorithms sweep explain advise' ;;
     workload) words='show validate import generate' ;;
     'workload generate') words='uniform ragged zipf one_long published' ;;
     gpus) words=$(_splitwave_names gpus) ;;

@@ -1,45 +1,52 @@
 // SPDX-License-Identifier: Apache-2.0
-// The attention algorithms of the papers, each as its pseudocode has it and nothing else, in double: to be read, and
-// to be tested against the oracle. None of them is fast. Sizes and counts of blocks, tiles, splits and CTAs are at
-// least 1. Sources: FlashAttention (arXiv 2205.14135), FlashAttention-2 (arXiv 2307.08691), Flash-Decoding (PyTorch
-// blog, October 2023), LeanAttention (arXiv 2405.10480), FlashMLA-ETAP (arXiv 2506.01969), online softmax (arXiv
-// 1805.02867).
+// Every algorithm, in one table.
 #pragma once
 
 #include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
 
+#include "base/error.h"
 #include "cpu_reference/algorithms/head.h"
 
 namespace splitwave::cpu_reference::algorithms {
 
-/// Safe softmax in three passes over the scores (largest score, denominator, weights), then the weights times V.
-HeadResult three_pass_attention(const Head& head);
+/// A size or count that an algorithm leaves open.
+struct Parameter {
+  std::string_view name;  ///< as the paper has it: "block_rows"
+  std::int64_t standard;  ///< value if none is given
+  std::int64_t most;      ///< largest value allowed; the least is 1
+  std::string_view meaning;
+};
 
-/// Online softmax: the first pass keeps the largest score and a denominator rescaled to it, the second adds up weighted
-/// rows of V.
-HeadResult two_pass_attention(const Head& head);
+struct Algorithm {
+  std::string_view name;  ///< "flash-attention-2"
+  std::string_view summary;
+  std::string_view source;  ///< paper and algorithm
+  std::span<const Parameter> parameters;
+  /// Both take one value per parameter, in order.
+  HeadResult (*attend)(const Head& head, std::span<const std::int64_t> values);
+  Traffic (*io)(const HeadShape& shape, std::span<const std::int64_t> values);
+};
 
-/// The recurrence behind FlashAttention: one pass that also keeps the output of the tokens so far, normalised.
-HeadResult one_pass_attention(const Head& head);
+/// The table, in the order of docs/algorithms.md: each algorithm after those that it improves on.
+std::span<const Algorithm> all();
 
-/// FlashAttention, Algorithm 1: outer loop over blocks of K and V, inner over blocks of Q; output, largest score and
-/// denominator are read and written back in every step. Blocks are as large as `sram_elements` elements of on-chip
-/// memory allow, at least one row.
-HeadResult flash_attention_1(const Head& head, std::int64_t sram_elements);
+/// An algorithm with a value for each of its parameters.
+struct Call {
+  const Algorithm* algorithm = nullptr;
+  std::vector<std::int64_t> values;
 
-/// FlashAttention-2, Algorithm 1: outer loop over blocks of Q; the output is normalised once, at the end.
-HeadResult flash_attention_2(const Head& head, std::int64_t block_rows, std::int64_t block_tokens);
+  HeadResult attend(const Head& head) const { return algorithm->attend(head, values); }
+  Traffic io(const HeadShape& shape) const { return algorithm->io(shape, values); }
+  /// "flash-attention-2:128x128", with every value.
+  std::string name() const;
+};
 
-/// Flash-Decoding: the context in `splits` parts of equally many blocks (the last ones may be shorter or empty),
-/// FlashAttention-2 on each, then a separate reduction of the normalised outputs weighted by their LSE.
-HeadResult flash_decoding(const Head& head, std::int64_t block_tokens, std::int64_t splits);
-
-/// LeanAttention, Algorithms 1 and 2, each of the `grid` CTAs a thread: equal shares of all LeanTiles, partials through
-/// memory with a flag each, and the CTA with an output tile's first LeanTile as the host that waits and reduces.
-HeadResult lean_attention(const Head& head, std::int64_t tile_rows, std::int64_t tile_tokens, std::int64_t grid);
-
-/// ETAP, Algorithm 1: everything transposed, S^T = K Q^T and O^T = V^T P^T, with the context on the M side of the
-/// matrix instruction; the output in two halves of its elements, one per warpgroup.
-HeadResult etap_attention(const Head& head, std::int64_t block_rows, std::int64_t block_tokens);
+/// The algorithm that a name stands for: NAME, or NAME:AxB with one integer for each parameter, in order. Throws
+/// InputError with the nearest names if it is unknown, or with what is allowed after the colon.
+Call parse(std::string_view name);
 
 }  // namespace splitwave::cpu_reference::algorithms

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu_reference/algorithms/traffic.h"
+
 namespace splitwave::cpu_reference::algorithms {
 
 /// A row-major matrix of doubles.
@@ -28,17 +30,21 @@ struct Matrix {
 };
 
 /// Attention of one head without a mask: every query row sees all tokens, of which there is at least one, and all
-/// scores are finite.
+/// scores are finite. The matrices are in slow memory.
 struct Head {
-  Matrix q;          ///< query rows x head_dim
-  Matrix k;          ///< tokens x head_dim
-  Matrix v;          ///< tokens x value_dim
-  double scale = 1;  ///< factor on Q·K; the papers' pseudocode leaves it out
+  Matrix q;             ///< query rows x head_dim
+  Matrix k;             ///< tokens x head_dim
+  Matrix v;             ///< tokens x value_dim
+  double scale = 1;     ///< factor on Q·K; the papers' pseudocode leaves it out
+  bool v_in_k = false;  ///< V is the first value_dim columns of K (MLA): a block of K brings its block of V along
+
+  HeadShape shape() const { return {q.rows, k.rows, q.cols, v.cols, v_in_k}; }
 };
 
 struct HeadResult {
   Matrix output;            ///< query rows x value_dim
   std::vector<double> lse;  ///< per query row, natural log
+  Traffic traffic;          ///< what the algorithm loaded and stored on its way, counted; elements
 
   explicit HeadResult(const Head& head) : output(head.q.rows, head.v.cols), lse(head.q.rows) {}
 };

@@ -16,6 +16,7 @@ TEST(Help, OfEveryVerbIsAsApproved) {
                                                        {"run"},
                                                        {"gpus"},
                                                        {"schedules"},
+                                                       {"algorithms"},
                                                        {"sweep"},
                                                        {"explain"},
                                                        {"advise"},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include "cpu_reference/algorithms/algorithms.h"
 #include "reports/record.h"
+#include "reports/table.h"
 #include "schedules/schedules.h"
 #include "tests/cli/process.h"
 
@@ -46,6 +48,46 @@ TEST(Run, SeedChangesTheTensors) {
         .error;
   };
   EXPECT_NE(error("1"), error("2"));
+}
+
+TEST(RunAlgorithms, MeasuresAndChecksEveryAlgorithm) {
+  const Outcome outcome = splitwave(
+      {"run", "-w", "h=8/2,d=32:2q1s300_1q1s0", "--samples", "2", "--algorithm", "all,flash-decoding:16x3", "--json"});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::vector<reports::Record> records = reports::parse_records(outcome.out, "stdout");
+  ASSERT_EQ(records.size(), cpu_reference::algorithms::all().size() + 1);
+  EXPECT_EQ(records.front().schedule, "standard");
+  EXPECT_EQ(records.back().schedule, "flash-decoding:16x3");
+  for (const reports::Record& record : records) {
+    EXPECT_EQ(record.executor, "cpu");
+    EXPECT_GT(*record.seconds, 0);
+    EXPECT_EQ(record.samples, 2);
+    EXPECT_LT(record.error->relative_l2, 1e-12);
+    EXPECT_GT(record.error->relative_l2, 0);
+    EXPECT_GT(record.io->kv, 0);
+    EXPECT_FALSE(record.num_splits);
+  }
+  // Of 2 requests and 2 KV heads: 3 parts of 4 query rows of 32 elements and an LSE, written and read in fp32.
+  EXPECT_EQ(records.back().io->partials, 2 * 2 * 2 * 3 * 4 * (32 + 1) * 4);
+}
+
+TEST(RunAlgorithms, TableShowsWhatEachMoves) {
+  const Outcome outcome =
+      splitwave({"run", "-w", "h=8/2,d=32:2q1s300", "--samples", "1", "--algorithm", "standard,flash-attention-2"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("All 2 outputs are within tolerance of the oracle."), std::string::npos) << outcome.out;
+  // S written and read, P written and read: 2 requests, 8 query heads, 300 tokens, 2 bytes.
+  EXPECT_NE(outcome.out.find(reports::format_bytes(4 * 2 * 8 * 300 * 2)), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.out.find("flash-attention-2:128x128"), std::string::npos) << outcome.out;
+}
+
+TEST(RunAlgorithms, ListIsCompleteAsTextAndAsJson) {
+  const std::string text = splitwave({"algorithms"}).out;
+  const std::string json = splitwave({"algorithms", "--json"}).out;
+  for (const cpu_reference::algorithms::Algorithm& algorithm : cpu_reference::algorithms::all()) {
+    EXPECT_NE(text.find("\n" + std::string(algorithm.name) + " "), std::string::npos) << algorithm.name;
+    EXPECT_NE(json.find("{\"name\":\"" + std::string(algorithm.name) + "\""), std::string::npos) << algorithm.name;
+  }
 }
 
 TEST(Simulate, RecordsAreCompleteAndTheSameEveryTime) {

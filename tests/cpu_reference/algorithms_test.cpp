@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every algorithm of the papers gives the oracle's answer, for any shape and any cut.
-#include "cpu_reference/algorithms/algorithms.h"
+#include "cpu_reference/algorithms/functions.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -60,6 +60,11 @@ double worst_error(const HeadResult& result, const Result<double>& exact) {
 }
 
 constexpr double kAccuracy = 1e-12;
+
+RC_GTEST_PROP(Algorithms, Standard, ()) {
+  const Example example = any_example();
+  RC_ASSERT(worst_error(standard_attention(example.head), example.exact) <= kAccuracy);
+}
 
 RC_GTEST_PROP(Algorithms, ThreePassSafeSoftmax, ()) {
   const Example example = any_example();
@@ -164,9 +169,9 @@ TEST(Algorithms, RisingScoresRescaleInEveryStep) {
       });
   const Head& head = example.head;
   for (const HeadResult& result :
-       {three_pass_attention(head), two_pass_attention(head), one_pass_attention(head), flash_attention_1(head, 32),
-        flash_attention_2(head, 1, 8), flash_decoding(head, 8, 5), lean_attention(head, 2, 8, 7),
-        etap_attention(head, 2, 8)}) {
+       {standard_attention(head), three_pass_attention(head), two_pass_attention(head), one_pass_attention(head),
+        flash_attention_1(head, 32), flash_attention_2(head, 1, 8), flash_decoding(head, 8, 5),
+        lean_attention(head, 2, 8, 7), etap_attention(head, 2, 8)}) {
     EXPECT_LE(worst_error(result, example.exact), kAccuracy);
   }
 }

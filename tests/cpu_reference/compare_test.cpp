@@ -44,30 +44,30 @@ TEST(Compare, AWrongSmallRowIsSeenBesideALargeOne) {
 
 TEST(Compare, NonFiniteValuesMustAgreeInKindAndPlace) {
   const Result<double> exact{{kExactNan, kExactInfinity, -kExactInfinity, 1}, {-kExactInfinity, kExactNan}};
-  const Errors same = compare({{kNan, kInfinity, -kInfinity, 1}, {-kInfinity, kNan}}, exact);
+  const Errors same = compare(Result<float>{{kNan, kInfinity, -kInfinity, 1}, {-kInfinity, kNan}}, exact);
   EXPECT_EQ(same.mismatched_non_finite, 0);
   EXPECT_TRUE(acceptable(same, tolerance(Dtype::f32)));
-  const Errors kinds = compare({{kInfinity, -kInfinity, kNan, 1}, {kInfinity, -kInfinity}}, exact);
+  const Errors kinds = compare(Result<float>{{kInfinity, -kInfinity, kNan, 1}, {kInfinity, -kInfinity}}, exact);
   EXPECT_EQ(kinds.mismatched_non_finite, 5);
-  const Errors hidden = compare({{0, 0, 0, 1}, {0, 0}}, exact);
+  const Errors hidden = compare(Result<float>{{0, 0, 0, 1}, {0, 0}}, exact);
   EXPECT_EQ(hidden.mismatched_non_finite, 5);
   EXPECT_FALSE(acceptable(hidden, tolerance(Dtype::bf16)));
-  const Errors spread = compare({{kNan, kInfinity, -kInfinity, kNan}, {-kInfinity, kNan}}, exact);
+  const Errors spread = compare(Result<float>{{kNan, kInfinity, -kInfinity, kNan}, {-kInfinity, kNan}}, exact);
   EXPECT_EQ(spread.mismatched_non_finite, 1);
 }
 
 TEST(Compare, AnEmptyContextMustGiveExactlyZero) {
   const Result<double> exact{{0, 0}, {-kExactInfinity}};
-  EXPECT_TRUE(acceptable(compare({{0, 0}, {-kInfinity}}, exact), tolerance(Dtype::f32)));
-  EXPECT_FALSE(acceptable(compare({{0, 1e-30F}, {-kInfinity}}, exact), tolerance(Dtype::bf16)));
-  EXPECT_FALSE(acceptable(compare({{0, 0}, {kInfinity}}, exact), tolerance(Dtype::bf16)));
-  EXPECT_FALSE(acceptable(compare({{0, 0}, {-1e30F}}, exact), tolerance(Dtype::bf16)));
+  EXPECT_TRUE(acceptable(compare(Result<float>{{0, 0}, {-kInfinity}}, exact), tolerance(Dtype::f32)));
+  EXPECT_FALSE(acceptable(compare(Result<float>{{0, 1e-30F}, {-kInfinity}}, exact), tolerance(Dtype::bf16)));
+  EXPECT_FALSE(acceptable(compare(Result<float>{{0, 0}, {kInfinity}}, exact), tolerance(Dtype::bf16)));
+  EXPECT_FALSE(acceptable(compare(Result<float>{{0, 0}, {-1e30F}}, exact), tolerance(Dtype::bf16)));
 }
 
 TEST(Compare, ResultsOfDifferentShapesAreABug) {
   const Result<double> exact{{1, 2}, {0}};
-  EXPECT_THROW(compare({{1}, {0}}, exact), std::logic_error);
-  EXPECT_THROW(compare({{1, 2}, {}}, exact), std::logic_error);
+  EXPECT_THROW(compare(Result<float>{{1}, {0}}, exact), std::logic_error);
+  EXPECT_THROW(compare(Result<float>{{1, 2}, {}}, exact), std::logic_error);
 }
 
 TEST(Compare, NothingEqualsNothing) {

@@ -44,11 +44,12 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
-TEST(Timing, TakesTheMedianAndTheOuterFifths) {
-  const Timing timing = timing_of({5, 1, 4, 2, 3, 6});
-  EXPECT_EQ(timing.p20, 2);
-  EXPECT_EQ(timing.median, 4);
-  EXPECT_EQ(timing.p80, 5);
+TEST(Timing, InterpolatesTheMedianAndTheOuterFifths) {
+  const Timing timing = timing_of({6, 1, 4, 2, 3, 7});
+  EXPECT_DOUBLE_EQ(timing.p20, 2);
+  EXPECT_DOUBLE_EQ(timing.median, 3.5);
+  EXPECT_DOUBLE_EQ(timing_of({10, 20, 30}).p20, 14);
+  EXPECT_DOUBLE_EQ(timing.p80, 6);
   EXPECT_EQ(timing.samples, 6);
   EXPECT_EQ(timing_of({}).samples, 0);
   EXPECT_EQ(timing_of({7}).p20, 7);

@@ -59,6 +59,7 @@ TEST(Record, EveryKeyReadsBack) {
   const Record back = read_back(source);
   EXPECT_EQ(to_json(back), to_json(source));
   EXPECT_EQ(back.error, source.error);
+  EXPECT_EQ(back.io, source.io);
   EXPECT_EQ(back.samples, source.samples);
   EXPECT_EQ(back.breakdown->wait, source.breakdown->wait);
 }
@@ -118,6 +119,7 @@ TEST(Record, BadLinesAreRefusedByFileLineAndKey) {
       {line_with(R"("error":{"rmse":1,"rmse":2},)"), "r.jsonl: line 1: key \"rmse\" appears twice"},
       {line_with(R"("error":7,)"), "r.jsonl: line 1: error is 7; allowed: an object"},
       {line_with(R"("breakdown":{"launch":1},)"), "r.jsonl: line 1: breakdown.ramp is missing"},
+      {line_with(R"("io":{"q":1},)"), "r.jsonl: line 1: io.kv is missing"},
       {R"({"workload":"w"})", "r.jsonl: line 1: schedule is missing"},
       {"[]", "r.jsonl: line 1: the document is an array; allowed: an object"},
       {"NaN", "r.jsonl: line 1: no valid JSON at byte 1"},
@@ -144,7 +146,7 @@ TEST(Record, SchemaNamesExactlyTheKeysThatAreWritten) {
     return keys;
   };
   EXPECT_EQ(names(schema.at("properties")), names(written));
-  for (const char* part : {"breakdown", "error"}) {
+  for (const char* part : {"breakdown", "io", "error"}) {
     EXPECT_EQ(names(schema.at("properties").at(part).at("properties")), names(written.at(part))) << part;
   }
 }

@@ -15,29 +15,6 @@ namespace {
 using tests::comparison;
 using tests::record;
 
-TEST(Quantile, InterpolatesBetweenOrderStatistics) {
-  EXPECT_DOUBLE_EQ(quantile({3, 1, 2}, 0.5), 2);
-  EXPECT_DOUBLE_EQ(quantile({4, 1, 2, 3}, 0.5), 2.5);
-  EXPECT_DOUBLE_EQ(quantile({0, 10}, 0.9), 9);
-  EXPECT_DOUBLE_EQ(quantile({7}, 0.9), 7);
-  EXPECT_DOUBLE_EQ(quantile({1, 2, 3}, 0), 1);
-  EXPECT_DOUBLE_EQ(quantile({1, 2, 3}, 1), 3);
-  EXPECT_THROW(quantile({}, 0.5), std::invalid_argument);
-}
-
-RC_GTEST_PROP(Quantile, LiesBetweenTheExtremesAndGrowsWithQ, (std::vector<int> numbers)) {
-  RC_PRE(!numbers.empty());
-  const std::vector<double> values(numbers.begin(), numbers.end());
-  double last = quantile(values, 0);
-  RC_ASSERT(last == *std::min_element(values.begin(), values.end()));
-  for (int step = 1; step <= 10; ++step) {
-    const double next = quantile(values, step / 10.0);
-    RC_ASSERT(next >= last);
-    last = next;
-  }
-  RC_ASSERT(last == *std::max_element(values.begin(), values.end()));
-}
-
 TEST(PairUp, MatchesWorkloadScheduleAndMachine) {
   const std::vector<Record> records = comparison();
   const std::vector<Pair> pairs = pair_up(records);

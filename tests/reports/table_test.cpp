@@ -43,6 +43,12 @@ TEST(Format, Ratios) {
   EXPECT_EQ(format_factor(1.2345), "1.23x");
   EXPECT_EQ(format_factor(9.996), "10.0x");
   EXPECT_EQ(format_bandwidth(4.321e12), "4321 GB/s");
+  EXPECT_EQ(format_bytes(0), "0 bytes");
+  EXPECT_EQ(format_bytes(999), "999 bytes");
+  EXPECT_EQ(format_bytes(1000), "1.00 kB");
+  EXPECT_EQ(format_bytes(999'499), "999 kB");
+  EXPECT_EQ(format_bytes(999'500), "1.00 MB");
+  EXPECT_EQ(format_bytes(40'270'000'000), "40.3 GB");
 }
 
 }  // namespace
