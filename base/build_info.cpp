@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/build_info.h"
 
-#include "splitwave_build_info.h"  // written at build time by cli/write_build_info.cmake
+#include "splitwave_build_info.h"  // written at build time by base/write_build_info.cmake
 
 namespace splitwave::base {
 

@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Run at every build: writes the header OUT with VERSION and the commit of the checkout SOURCE. The file is only touched
 # when its text changes, so that one small source is compiled again, and only after a commit.
 set(commit "unknown")

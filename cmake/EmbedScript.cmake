@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Run by splitwave_embed at build time: writes the files' text as C++ raw string literals.
 set(entries "")
 foreach(file IN LISTS FILES)

@@ -26,13 +26,13 @@ struct Colour {
   const char* fill;
   const char* text;
 };
-constexpr std::array<Colour, 7> kColours = {{{"#0072B2", "#fff"},
-                                             {"#E69F00", "#000"},
-                                             {"#009E73", "#fff"},
-                                             {"#CC79A7", "#000"},
-                                             {"#56B4E9", "#000"},
-                                             {"#D55E00", "#fff"},
-                                             {"#F0E442", "#000"}}};
+constexpr std::array<Colour, 7> kItemColours = {{{"#0072B2", "#fff"},
+                                                 {"#E69F00", "#000"},
+                                                 {"#009E73", "#fff"},
+                                                 {"#CC79A7", "#000"},
+                                                 {"#56B4E9", "#000"},
+                                                 {"#D55E00", "#fff"},
+                                                 {"#F0E442", "#000"}}};
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -103,7 +103,7 @@ class Drawing {
   void legend() {
     add("<g><rect x=\"{0:.2f}\" y=\"9\" width=\"22\" height=\"12\" fill=\"{1}\"/><text x=\"{2:.2f}\" y=\"19\">"
         "output 0 (number and colour: the output tile)</text>",
-        kLeft, kColours[0].fill, kLeft + 28);
+        kLeft, kItemColours[0].fill, kLeft + 28);
     add("<rect x=\"{0:.2f}\" y=\"9\" width=\"22\" height=\"12\" fill=\"url(#merge)\" stroke=\"#333\" "
         "stroke-width=\"0.5\"/><text x=\"{1:.2f}\" y=\"19\">merge</text>",
         kLeft + 330, kLeft + 358);
@@ -155,7 +155,7 @@ class Drawing {
       return;
     }
     const schedules::Item& item = run.plan->items[static_cast<std::size_t>(span.item)];
-    const Colour& colour = kColours[static_cast<std::size_t>(item.output) % kColours.size()];
+    const Colour& colour = kItemColours[static_cast<std::size_t>(item.output) % kItemColours.size()];
     add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"><title>output {}, KV {} to {}, "
         "{:.3f} to {:.3f} µs</title></rect>\n",
         left, top, width, height, colour.fill, item.output, item.kv_begin, item.kv_end, span.begin_seconds * 1e6,

@@ -11,11 +11,11 @@ namespace splitwave::reports {
 namespace {
 
 template <typename Value, typename Format>
-std::string cell(const std::optional<Value>& value, Format format) {
+std::string or_dash(const std::optional<Value>& value, Format format) {
   return value ? format(*value) : "-";
 }
 
-std::string count(std::int64_t value) {
+std::string whole_number(std::int64_t value) {
   return fmt::format("{}", value);
 }
 
@@ -51,18 +51,18 @@ std::string record_table(std::span<const reports::Record> records) {
     std::vector<std::string> row = {record.workload,
                                     record.machine,
                                     schedule_words(record),
-                                    cell(record.num_splits, count),
-                                    cell(record.ctas, count),
-                                    cell(record.waves, [](double value) { return fmt::format("{:.2f}", value); }),
-                                    cell(record.seconds, reports::format_seconds),
-                                    cell(record.bytes_per_second, reports::format_bandwidth)};
+                                    or_dash(record.num_splits, whole_number),
+                                    or_dash(record.ctas, whole_number),
+                                    or_dash(record.waves, [](double value) { return fmt::format("{:.2f}", value); }),
+                                    or_dash(record.seconds, reports::format_seconds),
+                                    or_dash(record.bytes_per_second, reports::format_bandwidth)};
     if (measured) {
-      row.push_back(cell(record.seconds_p20, reports::format_seconds));
-      row.push_back(cell(record.seconds_p80, reports::format_seconds));
-      row.push_back(cell(record.samples, count));
+      row.push_back(or_dash(record.seconds_p20, reports::format_seconds));
+      row.push_back(or_dash(record.seconds_p80, reports::format_seconds));
+      row.push_back(or_dash(record.samples, whole_number));
       row.push_back(record.error ? fmt::format("{:.1e}", record.error->relative_l2) : "-");
     } else {
-      row.push_back(cell(record.occupancy, reports::format_percent));
+      row.push_back(or_dash(record.occupancy, reports::format_percent));
     }
     table.rows.push_back(std::move(row));
   }
