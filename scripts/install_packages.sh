@@ -3,7 +3,8 @@
 # exactly what to install and ends with status 3 where that cannot be done.
 
 build_packages=(cmake ninja-build g++ git libcli11-dev libeigen3-dev libfmt-dev nlohmann-json3-dev gnuplot-nox)
-test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev libvalijson-dev python3)
+test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev libvalijson-dev pkgconf
+               python3)
 
 need_packages() {
   local missing=() package
@@ -33,16 +34,31 @@ need_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# configure PRESET: once; later calls leave the build folder as it is and let Ninja find what changed. A folder that
-# scripts/compare made, without tests, is configured anew; what is compiled there stays. Sources are compiled several
-# at a time (unity), which halves a first build.
-configure() {
-  [[ -f build/$1/build.ninja ]] && ! grep -qx 'SPLITWAVE_BUILD_TESTS:BOOL=OFF' "build/$1/CMakeCache.txt" && return 0
-  cmake --fresh --preset "$1" -DCMAKE_UNITY_BUILD=ON
+# has_setting PRESET NAME=VALUE: whether the preset's build folder was configured so.
+has_setting() {
+  grep -qE "^${2%%=*}:[A-Z]+=${2#*=}\$" "build/$1/CMakeCache.txt"
 }
 
-# configure_binary PRESET: the same for the binary alone, whose packages suffice.
+# configure PRESET: once, with tests, benchmarks and, where a toolkit is found, the CUDA kernels; later calls leave the
+# build folder as it is and let Ninja find what changed. A folder that scripts/compare made is configured anew; what is
+# compiled there stays. Sources are compiled several at a time (unity), which halves a first build.
+configure() {
+  if [[ ! -f build/$1/build.ninja ]]; then
+    cmake --fresh --preset "$1" -DCMAKE_UNITY_BUILD=ON
+  elif has_setting "$1" SPLITWAVE_BUILD_TESTS=OFF; then
+    cmake --preset "$1" -DSPLITWAVE_BUILD_TESTS=ON -DSPLITWAVE_BUILD_BENCHMARKS=ON -DSPLITWAVE_CUDA=AUTO
+  fi
+}
+
+# configure_binary PRESET cpu|cuda: the same for the binary alone, whose packages suffice. The kernels, which take longer
+# to compile than all the rest, are left out until they are asked for.
 configure_binary() {
-  [[ -f build/$1/build.ninja ]] ||
-    cmake --preset "$1" -DCMAKE_UNITY_BUILD=ON -DSPLITWAVE_BUILD_TESTS=OFF -DSPLITWAVE_BUILD_BENCHMARKS=OFF
+  if [[ ! -f build/$1/build.ninja ]]; then
+    local cuda=OFF
+    [[ $2 == cuda ]] && cuda=AUTO
+    cmake --fresh --preset "$1" -DCMAKE_UNITY_BUILD=ON -DSPLITWAVE_BUILD_TESTS=OFF -DSPLITWAVE_BUILD_BENCHMARKS=OFF \
+      "-DSPLITWAVE_CUDA=$cuda"
+  elif [[ $2 == cuda ]] && has_setting "$1" SPLITWAVE_CUDA=OFF; then
+    cmake --preset "$1" -DSPLITWAVE_CUDA=AUTO
+  fi
 }
