@@ -128,7 +128,7 @@ int parse_and_run(int argc, const char* const* argv) {
 void add_verbs(CLI::App& program, int& status) {
   program.formatter(std::make_shared<ExamplesFirst>());
   program.footer(
-      "  splitwave compare                                  the main job, about three minutes\n"
+      "  splitwave compare                                  the main job, under a minute\n"
       "  splitwave simulate -w llama-3-8b:8q1s32k --gpu h200\n"
       "  splitwave plan -w llama-3-8b:8q1s32k --gpu h200 --schedule lean,fa3");
   program.set_version_flag("--version", "", "print the version and commit");
