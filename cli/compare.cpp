@@ -10,6 +10,7 @@
 #include "base/build_info.h"
 #include "base/output_files.h"
 #include "cli/commands.h"
+#include "cli/executor.h"
 #include "cli/exit_codes.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -48,7 +49,7 @@ struct Job {
 };
 
 Job make_job(const CompareOptions& options) {
-  studies::require_executor(options.executor);
+  require_executor(options.executor);
   Job job;
   job.begin = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   job.workloads = load_workloads(options.workload);
@@ -160,7 +161,7 @@ int compare_all(const CompareOptions& options) {
   base::expect_absent(folder / "report.md");
   base::expect_absent(folder / "figures");
   RecordSink sink(folder.string(), options.json);
-  job.executor = studies::make_executor(options.executor, thread_count(options.threads), true, options.budget);
+  job.executor = make_executor(options.executor, thread_count(options.threads), true, options.budget);
   const studies::CheckCount checks = execute(job, options.budget, sink);
   write_report(job, options, folder, checks, sink);
   if (!options.json) {

@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
+#include "cli/executor.h"
 #include "cli/exit_codes.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -32,7 +33,7 @@ studies::CheckCount run_schedules(const RunOptions& options, RecordSink& sink,
   const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
   catch_stop_signals();
   const studies::Executor executor =
-      studies::make_executor(options.executor, thread_count(options.threads), false, options.budget);
+      make_executor(options.executor, thread_count(options.threads), false, options.budget);
   double work = 0;
   for (const workloads::Workload& workload : loaded) {
     work += executor.work(workload, names.size());
@@ -69,7 +70,7 @@ int run_all(const RunOptions& options) {
     throw base::InputError("--algorithm with --executor " + options.executor +
                            ": the papers' algorithms run on the CPU only; allowed: cpu");
   }
-  studies::require_executor(options.executor);
+  require_executor(options.executor);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   RecordSink sink(options.out, options.json);
   const studies::CheckCount checks =

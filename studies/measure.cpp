@@ -86,21 +86,6 @@ void measure_on_cpu(const workloads::Workload& workload, const std::vector<std::
   }
 }
 
-Executor cpu_executor(std::int32_t threads, bool measured_now, const TimingBudget& budget) {
-  Executor cpu;
-  cpu.target = this_cpu(threads, measured_now);
-  cpu.environment = {
-      {"CPU", cpu.target.name},
-      {"Timing", fmt::format("cold caches, at least {} runs and {} s of each plan; median, p20, p80 in records.jsonl",
-                             budget.samples, budget.seconds)},
-      {"Plans on the CPU", "one CTA per thread, each schedule's own tile sizes"},
-      {"CPU prediction",
-       "from bandwidth, tile time and overheads measured at the start of this run, apart from the plans"}};
-  cpu.work = cpu_work;
-  cpu.measure = measure_on_cpu;
-  return cpu;
-}
-
 }  // namespace
 
 void CheckCount::add(const reports::Record& record, const cpu_reference::Errors& errors,
@@ -130,14 +115,19 @@ std::int64_t tensor_memory_bytes() {
   return static_cast<std::int64_t>(kShare * static_cast<double>(base::available_memory_bytes()));
 }
 
-void require_executor(const std::string& name) {
-  if (name == "cuda") {
-    require_cuda();
-  }
-}
-
-Executor make_executor(const std::string& name, std::int32_t threads, bool measured_now, const TimingBudget& budget) {
-  return name == "cuda" ? cuda_executor(budget) : cpu_executor(threads, measured_now, budget);
+Executor cpu_executor(std::int32_t threads, bool measured_now, const TimingBudget& budget) {
+  Executor cpu;
+  cpu.target = this_cpu(threads, measured_now);
+  cpu.environment = {
+      {"CPU", cpu.target.name},
+      {"Timing", fmt::format("cold caches, at least {} runs and {} s of each plan; median, p20, p80 in records.jsonl",
+                             budget.samples, budget.seconds)},
+      {"Plans on the CPU", "one CTA per thread, each schedule's own tile sizes"},
+      {"CPU prediction",
+       "from bandwidth, tile time and overheads measured at the start of this run, apart from the plans"}};
+  cpu.work = cpu_work;
+  cpu.measure = measure_on_cpu;
+  return cpu;
 }
 
 }  // namespace splitwave::studies

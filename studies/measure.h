@@ -55,16 +55,9 @@ struct Executor {
                   const TimingBudget& budget, bool predicted, const MeasureOutput& output) = nullptr;
 };
 
-/// Throws MissingError, naming what is allowed, if this binary or this computer lacks what the executor needs.
-void require_executor(const std::string& name);
-
-/// "cpu" with so many threads (its constants measured now, for predictions that are about to be set against runs on the
-/// machine as it is, or from the cache), or "cuda".
-Executor make_executor(const std::string& name, std::int32_t threads, bool measured_now, const TimingBudget& budget);
-
-/// The current CUDA device. Both throw MissingError if there is none or if the binary was built without CUDA.
-void require_cuda();
-Executor cuda_executor(const TimingBudget& budget);
+/// This computer's CPU with so many threads; `measured_now`: its constants measured now, for predictions that are about
+/// to be set against runs on the machine as it is, or else from the cache. The CUDA device's: studies/measure_cuda.h.
+Executor cpu_executor(std::int32_t threads, bool measured_now, const TimingBudget& budget);
 
 /// Bytes of tensors that the host's memory has room for: outputs, the oracle's and the system need the rest.
 std::int64_t tensor_memory_bytes();

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Plans on the current CUDA device: predicted, timed by the method of docs/measuring.md, checked.
+#include "studies/measure_cuda.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,7 +16,6 @@
 #include "gpu/measure.h"
 #include "simulator/simulate.h"
 #include "studies/choose.h"
-#include "studies/measure.h"
 #include "studies/predict.h"
 #include "workloads/tensors.h"
 

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+// What --executor names.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "studies/measure.h"
+
+namespace splitwave::cli {
+
+/// Throws MissingError, naming what is allowed, if this binary or this computer lacks what the executor needs.
+void require_executor(const std::string& name);
+
+/// "cpu", with so many threads (studies::cpu_executor), or "cuda".
+studies::Executor make_executor(const std::string& name, std::int32_t threads, bool measured_now,
+                                const studies::TimingBudget& budget);
+
+}  // namespace splitwave::cli

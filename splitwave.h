@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// splitwave as a library: how attention work is cut over a GPU, how long that takes, and whether a kernel is right.
+//
+//   using namespace splitwave;
+//
+//   // 1. Make a workload: from a line, a file or a suite; or fill in a workloads::Workload yourself.
+//   const workloads::Workload workload = workloads::load("llama-3-8b:4q1s2k").front();
+//
+//   // 2. Make a plan: which CTA does what, as data. schedules::all() lists the schedules.
+//   const schedules::Plan plan = schedules::make_plan("lean", workload, {.sms = 132, .ctas_per_sm = 2});
+//
+//   // 3. Simulate: the schedule's plan for this machine's grid and its own kernel, and where each microsecond goes.
+//   const studies::Target h200 = studies::targets({.gpus = {"h200"}}, 0).front();
+//   const studies::Prediction prediction = studies::predict("lean", workload, h200);
+//   std::printf("%g us\n", prediction.timeline.seconds * 1e6);
+//
+//   // 4. Run a plan on the CPU, here with 2 threads. The tensors come from the workload's seed, or are yours.
+//   const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes());
+//   const cpu_reference::Result<float> result = cpu_reference::run_plan(workload, tensors, plan, 2);
+//
+//   // 5. Judge a result, this one or that of any kernel, against the exact oracle.
+//   const cpu_reference::Result<double> exact = cpu_reference::attend(workload, tensors);
+//   const cpu_reference::Errors errors = cpu_reference::compare(result, exact);
+//   const bool right = cpu_reference::acceptable(errors, cpu_reference::tolerance(workload.geometry.dtype));
+//
+// Bad input throws base::InputError, whose message is one line: where, what was found, what is allowed. Link
+// splitwave::studies, which brings all that this header declares; docs/library.md says more.
+#pragma once
+
+#include "base/build_info.h"
+#include "base/error.h"
+#include "base/memory.h"
+#include "cpu_reference/compare.h"
+#include "cpu_reference/oracle.h"
+#include "cpu_reference/run_plan.h"
+#include "schedules/schedules.h"
+#include "schedules/validate.h"
+#include "simulator/simulate.h"
+#include "studies/choose.h"
+#include "studies/predict.h"
+#include "studies/target.h"
+#include "workloads/load.h"
+#include "workloads/tensors.h"
+#include "workloads/workload.h"

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program that links the component gpu; with a device it runs a plan there.
+#include <gpu/choose.h>
+#include <gpu/decode.h>
+#include <gpu/device.h>
+#include <splitwave.h>
+#include <studies/measure_cuda.h>
+
+#include <cstdio>
+
+using namespace splitwave;
+
+int main() {
+  if (!gpu::has_device()) {
+    try {
+      studies::require_cuda();
+    } catch (const base::MissingError& error) {
+      std::printf("%s\n", error.what());
+      return 0;
+    }
+    return 1;
+  }
+  const workloads::Workload workload = workloads::load("llama-3-8b:2q1s300").front();
+  const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes());
+  const gpu::Choice choice = gpu::choose(workload);
+  gpu::HostResult out = gpu::run(workload, tensors, choice.plan, choice.variant);
+  const cpu_reference::Errors errors =
+      cpu_reference::compare({std::move(out.output), std::move(out.lse)}, cpu_reference::attend(workload, tensors));
+  return cpu_reference::acceptable(errors, cpu_reference::tolerance(workload.geometry.dtype)) ? 0 : 1;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// A program of somebody else: the five calls of splitwave.h against the installed library, each with its check.
+#include <splitwave.h>
+
+#include <cstdio>
+#include <string>
+
+using namespace splitwave;
+
+namespace {
+
+int failures = 0;
+
+void check(bool good, const char* what) {
+  if (!good) {
+    std::printf("wrong: %s\n", what);
+    ++failures;
+  }
+}
+
+bool right(const cpu_reference::Result<float>& result, const cpu_reference::Result<double>& exact,
+           workloads::Dtype dtype) {
+  return cpu_reference::acceptable(cpu_reference::compare(result, exact), cpu_reference::tolerance(dtype));
+}
+
+}  // namespace
+
+int main() {
+  check(base::version() == SPLITWAVE_EXPECTED_VERSION, "the library's version is the package's");
+
+  const workloads::Workload workload = workloads::load("llama-3-8b:2q1s300").front();
+  check(workload.requests.size() == 2 && workload.geometry.kv_heads == 8, "the workload of the spec");
+
+  const schedules::Plan plan = schedules::make_plan("lean", workload, {.sms = 5, .ctas_per_sm = 1});
+  check(plan.ctas() == 5, "stream-K takes every SM");
+
+  const studies::Target h200 = studies::targets({.gpus = {"h200"}}, 0).front();
+  const studies::Prediction prediction = studies::predict("lean", workload, h200);
+  check(prediction.timeline.seconds > 1e-6 && prediction.timeline.seconds < 1e-3, "a predicted time of microseconds");
+
+  const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes());
+  cpu_reference::Result<float> result = cpu_reference::run_plan(workload, tensors, plan, 2);
+  const cpu_reference::Result<double> exact = cpu_reference::attend(workload, tensors);
+  check(right(result, exact, workload.geometry.dtype), "the plan's result is within tolerance");
+  result.output[0] += 1;
+  check(!right(result, exact, workload.geometry.dtype), "the oracle refuses a wrong result");
+
+  try {
+    workloads::load("llama-3-8x:2q1s300");
+    check(false, "an unknown model is refused");
+  } catch (const base::InputError& error) {
+    check(std::string(error.what()).find("llama-3-8b") != std::string::npos, "the message names the nearest model");
+  }
+  return failures == 0 ? 0 : 1;
+}
