@@ -7,6 +7,7 @@
 #include <studies/measure_cuda.h>
 
 #include <cstdio>
+#include <utility>
 
 using namespace splitwave;
 
