@@ -7,14 +7,14 @@
 //   const workloads::Workload workload = workloads::load("llama-3-8b:4q1s2k").front();
 //
 //   // 2. Make a plan: which CTA does what, as data. schedules::all() lists the schedules.
-//   const schedules::Plan plan = schedules::make_plan("lean", workload, {.sms = 132, .ctas_per_sm = 2});
+//   const studies::Target h200 = studies::target("h200");
+//   const schedules::Grid grid = studies::grid_for(workload, "lean", h200);
+//   const schedules::Plan plan = schedules::make_plan("lean", workload, grid);
 //
-//   // 3. Simulate: the schedule's plan for this machine's grid and its own kernel, and where each microsecond goes.
-//   const studies::Target h200 = studies::targets({.gpus = {"h200"}}, 0).front();
-//   const studies::Prediction prediction = studies::predict("lean", workload, h200);
-//   std::printf("%g us\n", prediction.timeline.seconds * 1e6);
+//   // 3. Simulate: how long, and where each microsecond goes. studies::predict(workload, "lean", h200) is 2 and 3.
+//   const schedules::Timeline timeline = studies::simulate_plan(workload, plan, h200).timeline;
 //
-//   // 4. Run a plan on the CPU, here with 2 threads. The tensors come from the workload's seed, or are yours.
+//   // 4. Run the plan on the CPU, here with 2 threads. The tensors come from the workload's seed, or are yours.
 //   const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes());
 //   const cpu_reference::Result<float> result = cpu_reference::run_plan(workload, tensors, plan, 2);
 //
@@ -33,9 +33,10 @@
 #include "cpu_reference/compare.h"
 #include "cpu_reference/oracle.h"
 #include "cpu_reference/run_plan.h"
+#include "schedules/grid.h"
+#include "schedules/plan.h"
 #include "schedules/schedules.h"
-#include "schedules/validate.h"
-#include "simulator/simulate.h"
+#include "schedules/timeline.h"
 #include "studies/choose.h"
 #include "studies/predict.h"
 #include "studies/target.h"

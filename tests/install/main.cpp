@@ -31,12 +31,14 @@ int main() {
   const workloads::Workload workload = workloads::load("llama-3-8b:2q1s300").front();
   check(workload.requests.size() == 2 && workload.geometry.kv_heads == 8, "the workload of the spec");
 
-  const schedules::Plan plan = schedules::make_plan("lean", workload, {.sms = 5, .ctas_per_sm = 1});
-  check(plan.ctas() == 5, "stream-K takes every SM");
+  const studies::Target h200 = studies::target("h200");
+  const schedules::Grid grid = studies::grid_for(workload, "lean", h200);
+  const schedules::Plan plan = schedules::make_plan("lean", workload, grid);
+  check(grid.sms == 132 && plan.ctas() > 1 && plan.ctas() <= grid.resident(), "a plan for the H200's grid");
 
-  const studies::Target h200 = studies::targets({.gpus = {"h200"}}, 0).front();
-  const studies::Prediction prediction = studies::predict("lean", workload, h200);
-  check(prediction.timeline.seconds > 1e-6 && prediction.timeline.seconds < 1e-3, "a predicted time of microseconds");
+  const double seconds = studies::simulate_plan(workload, plan, h200).timeline.seconds;
+  check(seconds > 1e-6 && seconds < 1e-3, "a predicted time of microseconds");
+  check(seconds == studies::predict(workload, "lean", h200).timeline.seconds, "predict() is the same question");
 
   const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes());
   cpu_reference::Result<float> result = cpu_reference::run_plan(workload, tensors, plan, 2);
