@@ -103,8 +103,8 @@ struct LaunchOptions {
 
 /// Times of the host's work for one plan. Seconds.
 struct HostTimes {
-  double encode = 0;
-  double upload = 0;
+  double encode = 0;  ///< into tables, or finding out that it needs none
+  double upload = 0;  ///< queueing the copies
 };
 
 /// Runs plans. Owns the plan's tables and the workspace (partial results, arrival counters); one Decoder per stream.
@@ -116,8 +116,8 @@ class Decoder {
   Decoder& operator=(Decoder&&) noexcept;
 
   /// Encodes the plan and queues its upload. Later launches, and replays of earlier captured ones if they are
-  /// replayable, run this plan. Throws InputError if it does not fit the capacity, if no kernel is compiled for it, or
-  /// if its merge waits for CTAs that cannot be resident together.
+  /// replayable, run this plan. Throws InputError if it does not fit the capacity or the tables' fields, if no kernel
+  /// is compiled for it, or if its merge waits for CTAs that cannot be resident together; the plan before then stays.
   HostTimes set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
                      const Variant& variant, const LaunchOptions& options = {});
 
