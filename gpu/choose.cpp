@@ -143,53 +143,58 @@ bool overlap_pays(const Workload& workload, const Plan& plan, const Residency& w
 
 namespace {
 
-/// Cuts worth considering with a kernel of this grid.
-std::vector<std::string> cuts(const Workload& workload, const Variant& variant, const schedules::Grid& grid) {
+/// Schedules worth considering with a kernel of this grid.
+std::vector<std::string> schedules_worth_trying(const Workload& workload, const Variant& variant,
+                                                const schedules::Grid& grid) {
   if (variant.stages == 1) return {"fixed-split:1"};
-  std::vector<std::string> names = {"lean"};
+  std::vector<std::string> names = {"lean+last_arriver"};
   if (uniform(workload)) {
     const std::int64_t outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;
     const std::int32_t longest = workloads::padded_context_len(workload);
     for (const std::int32_t splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128}) {
       const bool crowded = outputs * splits > std::int64_t{4} * grid.resident();
       if (splits > 1 && (crowded || longest < splits * variant.cluster * kTileKv)) break;
-      names.push_back(fmt::format("fixed-split:{}", splits));
+      names.push_back(splits == 1 ? "fixed-split:1" : fmt::format("fixed-split:{}+last_arriver", splits));
     }
   } else {
     const std::int64_t tokens = workloads::kv_bytes(workload) / workloads::kv_bytes_per_token(workload.geometry);
     for (std::int32_t size = 256; size <= (1 << 18); size *= 2) {
-      if (tokens / size <= std::int64_t{16} * grid.resident()) names.push_back(fmt::format("fixed-size:{}", size));
+      if (tokens / size <= std::int64_t{16} * grid.resident())
+        names.push_back(fmt::format("fixed-size:{}+last_arriver", size));
     }
   }
   return names;
 }
 
 /// Variants of the least row tiles that hold the workload's rows.
-std::vector<Variant> variants_worth_trying(const Workload& workload) {
+std::vector<Variant> variants_worth_trying(const Workload& workload, const Device& device) {
   const std::int32_t queries = std::max(1, workloads::max_query_len(workload));
   const std::int32_t row_tiles = row_tiles_for(workload.geometry, workload.geometry.group() * queries);
-  std::vector<Variant> all = variants(workload);
-  for (const Variant& variant : once_variants(workload)) all.push_back(variant);
+  std::vector<Variant> all = variants(workload, device);
+  for (const Variant& variant : once_variants(workload, device)) all.push_back(variant);
   std::erase_if(all, [&](const Variant& v) { return v.row_tiles != row_tiles; });
   return all;
 }
 
 }  // namespace
 
-std::vector<Choice> candidates(const Workload& workload) {
+DeviceFacts current_device_facts() {
+  return {current_device(), residency};
+}
+
+std::vector<Choice> candidates(const Workload& workload, const DeviceFacts& device) {
   std::vector<Choice> all;
-  for (const Variant& variant : variants_worth_trying(workload)) {
-    schedules::Grid grid = grid_of(workload, variant);
+  for (const Variant& variant : variants_worth_trying(workload, device.limits)) {
+    schedules::Grid grid = grid_of(device.residency(workload, variant), variant);
     if (grid.sms == 0) continue;
     grid.tile_q = 8 * variant.row_tiles;
     grid.tile_kv = kTileKv;
-    for (const std::string& name : cuts(workload, variant, grid)) {
-      Choice choice{name, variant, schedules::make_plan(name, workload, grid), 0};
+    for (const std::string& name : schedules_worth_trying(workload, variant, grid)) {
+      Choice choice{variant, schedules::make_plan(name, workload, grid), 0};
       const std::int32_t lists = choice.plan.lists();
       const bool later_waves = variant.cluster > 2 && lists > grid.resident();  // of clusters: measured slow
       if (variant.stages == 1 && (later_waves || !is_simple(workload, choice.plan, variant))) continue;
       if (variant.stages > 1 && variant.cluster > 2 && lists * variant.cluster > kMostInLargeClusters) continue;
-      if (choice.plan.merge != schedules::MergeKind::none) choice.plan.merge = schedules::MergeKind::last_arriver;
       all.push_back(std::move(choice));
     }
   }
@@ -198,12 +203,13 @@ std::vector<Choice> candidates(const Workload& workload) {
 
 namespace {
 
-Choice least(std::vector<Choice> all, const Workload& workload, const CostConstants& constants) {
+Choice least(std::vector<Choice> all, const Workload& workload, const CostConstants& constants,
+             const DeviceFacts& device) {
   Choice best;
   best.predicted_seconds = kDoesNotFit;
   for (Choice& candidate : all) {
     candidate.predicted_seconds =
-        predict(workload, candidate.plan, candidate.variant, residency(workload, candidate.variant), constants);
+        predict(workload, candidate.plan, candidate.variant, device.residency(workload, candidate.variant), constants);
     if (candidate.predicted_seconds < best.predicted_seconds) best = std::move(candidate);
   }
   if (best.predicted_seconds == kDoesNotFit) {
@@ -214,21 +220,25 @@ Choice least(std::vector<Choice> all, const Workload& workload, const CostConsta
 
 }  // namespace
 
-Choice choose(const Workload& workload, const CostConstants& constants) {
-  return least(candidates(workload), workload, constants);
+Choice choose(const Workload& workload, const CostConstants& constants, const DeviceFacts& device) {
+  Choice best = least(candidates(workload, device), workload, constants, device);
+  best.plan.reason = fmt::format("{} with kernel {} has the least predicted time, {:.2f} us. {}", best.plan.schedule,
+                                 to_string(best.variant), best.predicted_seconds * 1e6, best.plan.reason);
+  return best;
 }
 
-Choice choose_kernel(const std::string& schedule, const Workload& workload, const CostConstants& constants) {
+Choice choose_kernel(const std::string& schedule, const Workload& workload, const CostConstants& constants,
+                     const DeviceFacts& device) {
   std::vector<Choice> all;
-  for (const Variant& variant : variants(workload)) {
+  for (const Variant& variant : variants(workload, device.limits)) {
     if (variant.cluster > 1) continue;
-    const schedules::Grid grid = grid_of(workload, variant);
+    const schedules::Grid grid = grid_of(device.residency(workload, variant), variant);
     if (grid.sms == 0) continue;
-    Choice choice{schedule, variant, schedules::make_plan(schedule, workload, grid), 0};
+    Choice choice{variant, schedules::make_plan(schedule, workload, grid), 0};
     const std::int32_t row_tiles = row_tiles_for(workload.geometry, size_of(choice.plan).most_rows);
     if (variant.row_tiles == row_tiles) all.push_back(std::move(choice));
   }
-  return least(std::move(all), workload, constants);
+  return least(std::move(all), workload, constants, device);
 }
 
 }  // namespace splitwave::gpu

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "gpu/device.h"
 #include "gpu/variant.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"
@@ -48,11 +49,19 @@ struct CostConstants {
 
 /// A plan and the kernel to run it with.
 struct Choice {
-  std::string schedule;
   Variant variant;
   schedules::Plan plan;
   double predicted_seconds = 0;
 };
+
+/// What a choice asks about a device: its limits, and how many workers of a kernel are resident on it.
+struct DeviceFacts {
+  Device limits;
+  Residency (*residency)(const workloads::Workload& workload, const Variant& variant) = nullptr;
+};
+
+/// Of the current device, with the occupancy that the CUDA runtime reports. Throws as current_device() does.
+DeviceFacts current_device_facts();
 
 /// Seconds of a warp's chunk: a chain of latencies, then time by its bytes and query rows.
 double chunk_seconds(const workloads::Geometry& geometry, const Variant& variant, const CostConstants& constants = {});
@@ -71,15 +80,18 @@ double predict(const workloads::Workload& workload, const schedules::Plan& plan,
 /// lets the next one in beside it, on SMs that then have two to serve: measured up to 1.3 times slower.
 bool overlap_pays(const workloads::Workload& workload, const schedules::Plan& plan, const Residency& where);
 
-/// Plans and kernels worth considering: fixed splits of uniform batches, fixed sizes and LeanAttention's cut.
-std::vector<Choice> candidates(const workloads::Workload& workload);
+/// Plans and kernels worth considering: fixed splits of uniform batches, fixed sizes and LeanAttention's cut, all
+/// merged by the last arriver.
+std::vector<Choice> candidates(const workloads::Workload& workload, const DeviceFacts& device = current_device_facts());
 
 /// The kernel with the least predicted time for one schedule. Workers are single CTAs, as in the schedules' own
 /// kernels, and the plan keeps the schedule's tile sizes and merge. Throws as variants() and make_plan() do.
 Choice choose_kernel(const std::string& schedule, const workloads::Workload& workload,
-                     const CostConstants& constants = {});
+                     const CostConstants& constants = {}, const DeviceFacts& device = current_device_facts());
 
-/// The candidate with the least predicted time. Throws as variants() does.
-Choice choose(const workloads::Workload& workload, const CostConstants& constants = {});
+/// The candidate with the least predicted time; the plan's name and reason say what was chosen. Throws as variants()
+/// does.
+Choice choose(const workloads::Workload& workload, const CostConstants& constants = {},
+              const DeviceFacts& device = current_device_facts());
 
 }  // namespace splitwave::gpu

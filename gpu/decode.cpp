@@ -40,7 +40,7 @@ struct Decoder::State {
   explicit State(const Capacity& capacity);
   std::int64_t encode(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                       const LaunchOptions& options, const Prepared& next);
-  void upload(std::int64_t items, const Prepared& next);
+  std::int64_t upload(std::int64_t items, const Prepared& next);
 
   Workspace workspace;
   Stream stream = make_stream();
@@ -83,13 +83,15 @@ std::int64_t Decoder::State::encode(const Workload& workload, const KvAddressing
   return encoder.encode(workload, addressing, plan, spare_lists_of(workspace.capacity, options), items, merges);
 }
 
-/// Queues the copies of what encode() wrote.
-void Decoder::State::upload(std::int64_t items, const Prepared& next) {
-  if (items == 0 && !next.separate_merge) return;
+/// Queues the copies of what encode() wrote. Returns their bytes.
+std::int64_t Decoder::State::upload(std::int64_t items, const Prepared& next) {
+  if (items == 0 && !next.separate_merge) return 0;
   Staging& from = staging[next_staging];
   next_staging = (next_staging + 1) % kStagingBuffers;
   from.used = true;
+  std::size_t copied = 0;
   const auto copy = [&](std::size_t offset, std::size_t bytes) {
+    copied += bytes;
     SPLITWAVE_CUDA_CHECK(cudaMemcpyAsync(workspace.tables.get() + offset, from.memory.span().data() + offset, bytes,
                                          cudaMemcpyHostToDevice, stream.get()));
   };
@@ -98,25 +100,26 @@ void Decoder::State::upload(std::int64_t items, const Prepared& next) {
     copy(workspace.merges_offset(), static_cast<std::size_t>(workspace.capacity.merges) * sizeof(DeviceMerge));
   }
   SPLITWAVE_CUDA_CHECK(cudaEventRecord(from.copied.get(), stream.get()));
+  return static_cast<std::int64_t>(copied);
 }
 
-HostTimes Decoder::set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
-                            const Variant& variant, const LaunchOptions& options) {
+HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
+                           const Variant& variant, const LaunchOptions& options) {
   State& s = *state_;
-  HostTimes times;
+  HostWork work;
   const auto start = std::chrono::steady_clock::now();
   const std::optional<UniformPlan> uniform = uniform_plan(workload, addressing, plan, variant, options);
-  times.encode = seconds_since(start);
+  work.encode = seconds_since(start);
   Prepared next = prepare(workload, addressing, plan, variant, options, uniform, s.workspace, s.known);
   const auto prepared = std::chrono::steady_clock::now();
   const std::int64_t items = s.encode(workload, addressing, plan, options, next);
-  times.encode += seconds_since(prepared);
+  work.encode += seconds_since(prepared);
   // Nothing of the plan before has changed up to here; bad input has been told.
   const auto encoded = std::chrono::steady_clock::now();
-  s.upload(items, next);
-  times.upload = seconds_since(encoded);
+  work.uploaded_bytes = s.upload(items, next);
+  work.upload = seconds_since(encoded);
   s.current = std::move(next);
-  return times;
+  return work;
 }
 
 void Decoder::launch(const DevicePointers& pointers) {

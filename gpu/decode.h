@@ -101,10 +101,11 @@ struct LaunchOptions {
   bool count_visits = false;
 };
 
-/// Times of the host's work for one plan. Seconds.
-struct HostTimes {
-  double encode = 0;  ///< into tables, or finding out that it needs none
-  double upload = 0;  ///< queueing the copies
+/// The host's work for one plan. Times in seconds.
+struct HostWork {
+  double encode = 0;                ///< into tables, or finding out that it needs none
+  double upload = 0;                ///< queueing the copies
+  std::int64_t uploaded_bytes = 0;  ///< of tables
 };
 
 /// Runs plans. Owns the plan's tables and the workspace (partial results, arrival counters); one Decoder per stream.
@@ -118,8 +119,8 @@ class Decoder {
   /// Encodes the plan and queues its upload. Later launches, and replays of earlier captured ones if they are
   /// replayable, run this plan. Throws InputError if it does not fit the capacity or the tables' fields, if no kernel
   /// is compiled for it, or if its merge waits for CTAs that cannot be resident together; the plan before then stays.
-  HostTimes set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
-                     const Variant& variant, const LaunchOptions& options = {});
+  HostWork set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
+                    const Variant& variant, const LaunchOptions& options = {});
 
   /// Queues the kernels of the plan on this decoder's stream.
   void launch(const DevicePointers& pointers);

@@ -125,8 +125,7 @@ std::int32_t shared_bytes(const DecodeKernel& kernel, std::int32_t cluster) {
   return cluster > 1 ? kernel.cluster_shared_bytes : kernel.shared_bytes;
 }
 
-std::vector<Variant> variants(const workloads::Workload& workload) {
-  const Device device = current_device();
+std::vector<Variant> variants(const workloads::Workload& workload, const Device& device) {
   std::vector<Variant> all;
   for (const DecodeKernel& kernel : kernels_for(workload.geometry)) {
     if (!fits(kernel, workload)) continue;
@@ -145,9 +144,8 @@ std::vector<Variant> variants(const workloads::Workload& workload) {
   return all;
 }
 
-std::vector<Variant> once_variants(const workloads::Workload& workload) {
+std::vector<Variant> once_variants(const workloads::Workload& workload, const Device& device) {
   kernels_for(workload.geometry);  // or throw
-  const Device device = current_device();
   std::vector<Variant> all;
   for (const DecodeKernel& kernel : simple_kernels_for(workload.geometry)) {
     const std::int32_t cluster = kernel.simple_cluster;
@@ -214,8 +212,7 @@ Residency residency(const workloads::Workload& workload, const Variant& variant)
   return result;
 }
 
-schedules::Grid grid_of(const workloads::Workload& workload, const Variant& variant) {
-  const Residency where = residency(workload, variant);
+schedules::Grid grid_of(const Residency& where, const Variant& variant) {
   schedules::Grid grid;
   grid.ctas_per_sm = 1;
   grid.sms = where.workers;
@@ -224,6 +221,10 @@ schedules::Grid grid_of(const workloads::Workload& workload, const Variant& vari
     grid.sms = where.workers / where.ctas_per_sm;
   }
   return grid;
+}
+
+schedules::Grid grid_of(const workloads::Workload& workload, const Variant& variant) {
+  return grid_of(residency(workload, variant), variant);
 }
 
 std::int32_t row_tiles_for(const workloads::Geometry& geometry, std::int32_t rows) {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gpu/device.h"
 #include "schedules/grid.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"
@@ -46,19 +47,21 @@ struct Residency {
   std::int32_t workers = 0;  ///< clusters (or CTAs, without clusters) resident at a time on the whole device
 };
 
-/// Variants compiled for the workload's dtype, head dimension and layout that the current device can run, clusters of
-/// 1, 2, 4 and 8 where the device has them. Throws InputError naming the key if no kernel is compiled for the geometry
+/// Variants compiled for the workload's dtype, head dimension and layout that the device can run, clusters of 1, 2, 4
+/// and 8 where it has them. Throws InputError naming the key if no kernel is compiled for the geometry
 /// (MLA, f32, head dimensions other than 64, 128, 256), MissingError without a device.
-std::vector<Variant> variants(const workloads::Workload& workload);
+std::vector<Variant> variants(const workloads::Workload& workload, const Device& device = current_device());
 
 /// The variants without rings, clusters of 16 among them. They run only plans that is_simple() accepts.
 /// Throws as variants() does.
-std::vector<Variant> once_variants(const workloads::Workload& workload);
+std::vector<Variant> once_variants(const workloads::Workload& workload, const Device& device = current_device());
 
-/// Throws InputError if the variant is not among variants(workload).
+/// Of the current device. Throws InputError if the variant is not among variants(workload).
 Residency residency(const workloads::Workload& workload, const Variant& variant);
 
 /// What a schedule may know of the device when this variant runs its plan: workers as CTAs, one list each.
+schedules::Grid grid_of(const Residency& where, const Variant& variant);
+/// The same for the current device. Throws as residency() does.
 schedules::Grid grid_of(const workloads::Workload& workload, const Variant& variant);
 
 /// Least row tiles that hold `rows` packed rows, as far as there are kernels; more rows take several row blocks.

@@ -41,18 +41,21 @@ gpu::MeasureOptions measure_options(const TimingBudget& budget) {
 struct DevicePlan {
   gpu::Choice choice;
   schedules::Grid grid;
+  bool by_auto = false;  ///< the plan's schedule was chosen: "auto" was asked for
 };
 
 DevicePlan plan_for(const std::string& schedule, const Workload& workload) {
   DevicePlan result;
-  if (schedule == kAuto) {
-    result.choice = gpu::choose(workload);
-    result.choice.plan.schedule = kAuto;
-  } else {
-    result.choice = gpu::choose_kernel(schedule, workload);
-  }
+  result.by_auto = schedule == kAuto;
+  result.choice = result.by_auto ? gpu::choose(workload) : gpu::choose_kernel(schedule, workload);
   result.grid = gpu::grid_of(workload, result.choice.variant);
   return result;
+}
+
+/// The record under the name that was asked for.
+reports::Record as_asked(reports::Record record, const DevicePlan& planned) {
+  if (planned.by_auto) record.schedule = kAuto;
+  return record;
 }
 
 /// The machine whose SMs are groups of `cluster` SMs: what a plan meets whose workers are clusters.
@@ -116,7 +119,7 @@ OnDevice bring(const Workload& workload, const gpu::MeasureOptions& options) {
 }
 
 reports::Record record_start(const DevicePlan& planned, const Workload& workload, const Target& target) {
-  reports::Record record = plan_record(workload, planned.choice.plan, planned.grid, target.name);
+  reports::Record record = as_asked(plan_record(workload, planned.choice.plan, planned.grid, target.name), planned);
   const gpu::Device device = gpu::current_device();
   record.executor = kCudaExecutor;
   record.kernel = gpu::to_string(planned.choice.variant);
@@ -130,7 +133,7 @@ void run_plan(const DevicePlan& planned, const Workload& workload, const Target&
               const gpu::MeasureOptions& options, const MeasureOutput& to) {
   const gpu::Choice& choice = planned.choice;
   gpu::Decoder decoder(gpu::capacity_of(workload, choice.plan, choice.variant));
-  const gpu::HostTimes host = decoder.set_plan(workload, here.tensors.addressing(), choice.plan, choice.variant);
+  const gpu::HostWork host = decoder.set_plan(workload, here.tensors.addressing(), choice.plan, choice.variant);
   decoder.synchronize();
   const gpu::Timing timing = gpu::time_plan(workload, here.tensors, decoder, false, options);
   reports::Record record = record_start(planned, workload, target);
@@ -169,7 +172,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
     try {
       const DevicePlan planned = plan_for(schedule, workload);
       if (predicted && target.machine.sms > 0) {
-        to.watcher.record(record_of(simulated(planned, workload, target), workload, target));
+        to.watcher.record(as_asked(record_of(simulated(planned, workload, target), workload, target), planned));
       }
       if (!here) {
         here = bring(workload, options);

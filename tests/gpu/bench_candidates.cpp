@@ -11,7 +11,6 @@
 namespace splitwave::testing {
 
 using gpu::Variant;
-using schedules::MergeKind;
 using workloads::Workload;
 
 namespace {
@@ -29,14 +28,14 @@ void add_fixed_splits(const Workload& w, const Variant& v, std::int64_t workers,
   for (const std::int32_t splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128}) {
     if (splits > 1 && outputs * splits > std::max<std::int64_t>(4 * workers, 1)) break;
     if (splits > 1 && longest < splits * v.cluster * 64) break;
-    all.push_back({fmt::format("fixed-split:{}", splits), v, MergeKind::last_arriver});
+    all.push_back({splits == 1 ? "fixed-split:1" : fmt::format("fixed-split:{}+last_arriver", splits), v});
   }
 }
 
 /// Kernels without rings, where they hold the whole items.
 void add_once(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>& all) {
   for (const Variant& v : gpu::once_variants(w)) {
-    const Candidate whole{"fixed-split:1", v, MergeKind::last_arriver};
+    const Candidate whole{"fixed-split:1", v};
     if (v.row_tiles != row_tiles || gpu::residency(w, v).workers == 0) continue;
     if (gpu::is_simple(w, plan_of(w, whole), v)) all.push_back(whole);
   }
@@ -47,9 +46,9 @@ void add_ragged(const Workload& w, const Variant& v, std::int64_t workers, std::
   for (std::int32_t size = 256; size <= 65536; size *= 2) {
     const std::int64_t items = tokens / size;
     if (items > 16 * workers || (items < workers / 8 && size > 256)) continue;
-    all.push_back({fmt::format("fixed-size:{}", size), v, MergeKind::last_arriver});
+    all.push_back({fmt::format("fixed-size:{}+last_arriver", size), v});
   }
-  all.push_back({"lean", v, MergeKind::last_arriver});
+  all.push_back({"lean+last_arriver", v});
 }
 
 }  // namespace
@@ -66,7 +65,7 @@ std::vector<Candidate> sweep_candidates(const Workload& w) {
       if (v.cluster <= 2) add_ragged(w, v, workers, all);
     } else {
       add_fixed_splits(w, v, workers, all);
-      if (v.cluster == 1) all.push_back({"lean", v, MergeKind::last_arriver});
+      if (v.cluster == 1) all.push_back({"lean+last_arriver", v});
     }
   }
   return all;
@@ -75,7 +74,7 @@ std::vector<Candidate> sweep_candidates(const Workload& w) {
 Candidate plain_candidate(const std::string& schedule, const Workload& w) {
   const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
   for (const Variant& v : gpu::variants(w)) {
-    if (v.row_tiles == row_tiles && v.warps == 4 && v.stages == 2 && v.cluster == 1) return {schedule, v, std::nullopt};
+    if (v.row_tiles == row_tiles && v.warps == 4 && v.stages == 2 && v.cluster == 1) return {schedule, v};
   }
   throw base::InputError(fmt::format("workload {}: no kernel of 4 warps with 2 stages", w.name));
 }
@@ -84,34 +83,19 @@ schedules::Plan plan_of(const Workload& w, const Candidate& candidate) {
   schedules::Grid grid = gpu::grid_of(w, candidate.variant);
   grid.tile_q = candidate.variant.row_tiles * 8;
   grid.tile_kv = kTile;
-  schedules::Plan plan = schedules::make_plan(candidate.schedule, w, grid);
-  if (plan.merge != MergeKind::none && candidate.merge) plan.merge = *candidate.merge;
-  return plan;
+  return schedules::make_plan(candidate.schedule, w, grid);
 }
 
 std::string to_string(const Candidate& candidate) {
-  const std::string merge = !candidate.merge || *candidate.merge == MergeKind::last_arriver
-                                ? ""
-                                : fmt::format("+{}", schedules::to_string(*candidate.merge));
-  return fmt::format("{}@{}{}", candidate.schedule, gpu::to_string(candidate.variant), merge);
+  return fmt::format("{}@{}", candidate.schedule, gpu::to_string(candidate.variant));
 }
 
 Candidate parse_candidate(const std::string& text) {
   const std::size_t at = text.find('@');
-  const std::size_t plus = text.find('+');
   if (at == std::string::npos) {
-    throw base::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT[+MERGE]", text));
+    throw base::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT", text));
   }
-  Candidate candidate;
-  candidate.schedule = text.substr(0, at);
-  candidate.variant = gpu::parse_variant(text.substr(at + 1, plus == std::string::npos ? plus : plus - at - 1));
-  if (plus != std::string::npos) {
-    const std::string merge = text.substr(plus + 1);
-    for (const MergeKind kind : {MergeKind::kernel, MergeKind::host_cta, MergeKind::last_arriver}) {
-      if (schedules::to_string(kind) == merge) candidate.merge = kind;
-    }
-  }
-  return candidate;
+  return {text.substr(0, at), gpu::parse_variant(text.substr(at + 1))};
 }
 
 }  // namespace splitwave::testing

@@ -122,7 +122,7 @@ reports::Record time_candidate(const Shape& shape, const Candidate& candidate, c
     record.schedule = candidate.schedule;
     record.kernel = gpu::to_string(candidate.variant);
     gpu::Decoder decoder(gpu::capacity_of(w, plan, candidate.variant));
-    const gpu::HostTimes host = decoder.set_plan(w, shape.tensors.addressing(), plan, candidate.variant, launch);
+    const gpu::HostWork host = decoder.set_plan(w, shape.tensors.addressing(), plan, candidate.variant, launch);
     decoder.synchronize();
     const gpu::Timing t = gpu::time_plan(w, shape.tensors, decoder, false, options.measure);
     record.seconds = t.median;
@@ -152,7 +152,7 @@ void time_shape(const Workload& w, const Options& options, Report& report) {
   const Shape shape{w, std::move(tensors), floor};
   // Always timed with the others: what the model chooses.
   const gpu::Choice chosen = gpu::choose(w);
-  const Candidate automatic{chosen.schedule, chosen.variant};
+  const Candidate automatic{chosen.plan.schedule, chosen.variant};
   const bool overlaps = gpu::overlap_pays(w, chosen.plan, gpu::residency(w, chosen.variant));
   reports::Record own =
       time_candidate(shape, automatic, overlaps ? launch_options(options) : gpu::LaunchOptions{}, options);
@@ -214,7 +214,7 @@ int main(int argc, char** argv) {
   app.add_option("--most-gb", options.most_gb, "skip shapes with more K and V");
   app.add_option("--least-gb", options.least_gb, "skip shapes with less K and V");
   app.add_option("--out", options.out, "JSON Lines file of records, appended to");
-  app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT[+MERGE]; none: a sweep");
+  app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT; none: a sweep");
   app.add_option("--schedule", options.schedules, "schedules, each on the plainest kernel with its own merge")
       ->delimiter(',');
   app.add_flag("--list", options.list, "print the shapes as a CSV table and time nothing");

@@ -38,13 +38,11 @@ Variant variant_with(const Workload& w, std::int32_t cluster) {
   return variants(w).front();
 }
 
-/// A plan whose merge is `merge`, or nothing where it would wait for CTAs that are not resident.
+/// The schedule's plan with this merge.
 Plan plan_for(const Workload& w, const Variant& v, const char* name, MergeKind merge) {
   schedules::Grid grid = grid_of(w, v);
   grid.tile_kv = 64;
-  Plan plan = schedules::make_plan(name, w, grid);
-  plan.merge = merge;
-  return plan;
+  return schedules::make_plan(std::string(name) + '+' + to_string(merge), w, grid);
 }
 
 class Stress : public testing::DeviceTest {};
@@ -113,8 +111,7 @@ TEST_F(Stress, GridsFromOneCtaToTenTimesWhatIsResident) {
   for (const std::int32_t ctas : {1, 2, resident - 1, resident, resident + 1, 10 * resident}) {
     for (const MergeKind merge : kMerges) {
       schedules::Grid grid{ctas, 1, 0, 16};
-      Plan plan = schedules::make_plan("lean", w, grid);
-      plan.merge = merge;
+      const Plan plan = schedules::make_plan("lean+" + to_string(merge), w, grid);
       if (merge == MergeKind::host_cta && plan.ctas() > resident) {
         EXPECT_THROW(run(w, tensors, plan, v), base::InputError);
         continue;
@@ -172,9 +169,7 @@ TEST_F(Stress, ThousandStepsOfGrowingContexts) {
     for (std::size_t r = 0; r < w.requests.size(); ++r) {
       w.requests[r].context_len = longest.requests[r].context_len - 1000 + step;
     }
-    Plan plan = schedules::make_plan("lean", w, schedules::Grid{workers, 1, 0, 16});
-    plan.merge = MergeKind::last_arriver;
-    return plan;
+    return schedules::make_plan("lean+last_arriver", w, schedules::Grid{workers, 1, 0, 16});
   };
   Capacity capacity;
   capacity.items = 200;
