@@ -104,13 +104,13 @@ std::int64_t Decoder::State::upload(std::int64_t items, const Prepared& next) {
 }
 
 HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
-                           const Variant& variant, const LaunchOptions& options) {
+                           const KernelConfig& config, const LaunchOptions& options) {
   State& s = *state_;
   HostWork work;
   const auto start = std::chrono::steady_clock::now();
-  const std::optional<UniformPlan> uniform = uniform_plan(workload, addressing, plan, variant, options);
+  const std::optional<UniformPlan> uniform = uniform_plan(workload, addressing, plan, config, options);
   work.encode = seconds_since(start);
-  Prepared next = prepare(workload, addressing, plan, variant, options, uniform, s.workspace, s.known);
+  Prepared next = prepare(workload, addressing, plan, config, options, uniform, s.workspace, s.known);
   const auto prepared = std::chrono::steady_clock::now();
   const std::int64_t items = s.encode(workload, addressing, plan, options, next);
   work.encode += seconds_since(prepared);
@@ -195,12 +195,12 @@ void* Decoder::stream() const {
   return state_->stream.get();
 }
 
-HostResult run(const Workload& workload, const workloads::Tensors& tensors, const Plan& plan, const Variant& variant,
-               const LaunchOptions& options) {
+HostResult run(const Workload& workload, const workloads::Tensors& tensors, const Plan& plan,
+               const KernelConfig& config, const LaunchOptions& options) {
   DeviceTensors on_device = DeviceTensors::upload(workload, tensors);
   on_device.poison_outputs();
-  Decoder decoder(capacity_of(workload, plan, variant));
-  decoder.set_plan(workload, on_device.addressing(), plan, variant, options);
+  Decoder decoder(capacity_of(workload, plan, config));
+  decoder.set_plan(workload, on_device.addressing(), plan, config, options);
   decoder.launch(on_device.pointers(0));
   decoder.synchronize();
   return on_device.download();

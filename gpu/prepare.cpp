@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "base/error.h"
+#include "gpu/compiled_kernels.h"
 #include "gpu/encode.h"
-#include "gpu/kernel_choice.h"
 
 namespace splitwave::gpu {
 
@@ -47,13 +47,13 @@ std::uint32_t dependent_launch_bits(const LaunchOptions& options) {
   return wait | (options.trigger == Trigger::at_start ? kTriggerFirst : kTriggerLate);
 }
 
-void check_fits(const Workload& workload, const KvAddressing& addressing, const Plan& plan, const Variant& variant,
+void check_fits(const Workload& workload, const KvAddressing& addressing, const Plan& plan, const KernelConfig& config,
                 const LaunchOptions& options, const Capacity& capacity) {
   const PlanSize size = size_of(plan);
-  const std::int64_t partials = size.slots * row_blocks_of(size.most_rows, variant.row_tiles);
+  const std::int64_t partials = size.slots * row_blocks_of(size.most_rows, config.row_tiles);
   const std::int64_t items = size.items + std::max(0, spare_lists_of(capacity, options) - size.lists);
   if (items > capacity.items || size.merges > capacity.merges || partials > capacity.partials ||
-      variant.row_tiles > capacity.row_tiles || workload.geometry.head_dim > capacity.head_dim) {
+      config.row_tiles > capacity.row_tiles || workload.geometry.head_dim > capacity.head_dim) {
     throw InputError(
         fmt::format("plan {}: {} items, {} merges and {} partial results do not fit the decoder's "
                     "capacity of {}, {} and {}",
@@ -65,7 +65,7 @@ void check_fits(const Workload& workload, const KvAddressing& addressing, const 
 }
 
 DecodeParams decode_params(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
-                           const Variant& variant, const LaunchOptions& options, const Workspace& workspace) {
+                           const KernelConfig& config, const LaunchOptions& options, const Workspace& workspace) {
   const workloads::Geometry& g = workload.geometry;
   const std::int64_t element = bytes_per_element(g.dtype);
   DecodeParams params;
@@ -82,7 +82,7 @@ DecodeParams decode_params(const Workload& workload, const KvAddressing& address
   const auto page_size = static_cast<std::uint32_t>(addressing.page_size);
   params.page_shift = std::has_single_bit(page_size) ? std::countr_zero(page_size) : -1;
   params.query_heads = g.query_heads;
-  params.cluster_shift = std::countr_zero(static_cast<std::uint32_t>(variant.cluster));
+  params.cluster_shift = std::countr_zero(static_cast<std::uint32_t>(config.cluster));
   params.lists = plan.lists();
   params.workers = plan.dispatch == Dispatch::queue ? plan.workers : 0;
   params.causal = g.causal ? 1 : 0;
@@ -108,27 +108,27 @@ MergeParams merge_params(const DecodeParams& decode, const LaunchOptions& option
   return params;
 }
 
-/// The simple kernel, if these launches may use it; else null.
-const DecodeKernel* simple_kernel(const Workload& workload, const Plan& plan, const Variant& variant,
-                                  const LaunchOptions& options) {
+/// The single-item kernel, if these launches may use it; else null.
+const DecodeKernel* single_item_kernel(const Workload& workload, const Plan& plan, const KernelConfig& config,
+                                       const LaunchOptions& options) {
   const bool hooks = options.delay_seed != 0 || options.dropped_slot >= 0 || options.count_visits;
-  if (hooks || options.replayable || !is_simple(workload, plan, variant)) return nullptr;
-  return find_simple_kernel(workload, variant);
+  if (hooks || options.replayable || !fits_single_item_kernel(workload, plan, config)) return nullptr;
+  return find_single_item_kernel(workload, config);
 }
 
-const Residency& residency_of(const DecodeKernel& kernel, const Workload& workload, const Variant& variant,
+const Residency& residency_of(const DecodeKernel& kernel, const Workload& workload, const KernelConfig& config,
                               KnownResidency& known) {
-  if (known.kernel != &kernel || known.cluster != variant.cluster) {
-    known.where = residency(workload, variant);  // also allows the kernel its shared memory
+  if (known.kernel != &kernel || known.cluster != config.cluster) {
+    known.where = residency(workload, config);  // also allows the kernel its shared memory
     known.kernel = &kernel;
-    known.cluster = variant.cluster;
+    known.cluster = config.cluster;
   }
   return known.where;
 }
 
-dim3 decode_grid(const Workload& workload, const Plan& plan, const Variant& variant, const LaunchOptions& options,
+dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig& config, const LaunchOptions& options,
                  const UniformPlan& uniform, std::int32_t row_blocks, const Capacity& capacity) {
-  const auto cluster = static_cast<unsigned>(variant.cluster);
+  const auto cluster = static_cast<unsigned>(config.cluster);
   if (uniform.parts > 0) {
     const auto tiles = static_cast<unsigned>(uniform.tiles_per_request);
     const auto requests = static_cast<unsigned>(workload.requests.size());
@@ -140,42 +140,43 @@ dim3 decode_grid(const Workload& workload, const Plan& plan, const Variant& vari
   return {static_cast<unsigned>(workers) * cluster, static_cast<unsigned>(row_blocks), 1};
 }
 
-Launch decode_launch(const Workload& workload, const Plan& plan, const Variant& variant, const LaunchOptions& options,
-                     const UniformPlan& uniform, const Capacity& capacity, KnownResidency& known) {
-  const DecodeKernel* simple = simple_kernel(workload, plan, variant, options);
-  if (variant.stages == 1 && simple == nullptr) {
+Launch decode_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,
+                     const LaunchOptions& options, const UniformPlan& uniform, const Capacity& capacity,
+                     KnownResidency& known) {
+  const DecodeKernel* single_item = single_item_kernel(workload, plan, config, options);
+  if (config.stages == 1 && single_item == nullptr) {
     throw InputError(
         fmt::format("plan {}: kernel {} takes only single queries of 1 to {} tokens, one per list, and no splits",
-                    plan.schedule, to_string(variant), variant.most_tokens()));
+                    plan.schedule, to_string(config), config.most_tokens()));
   }
-  const DecodeKernel& kernel = variant.stages == 1 ? *simple : find_kernel(workload, variant);
-  const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, variant.row_tiles);
-  const std::int64_t resident = residency_of(kernel, workload, variant, known).workers;
+  const DecodeKernel& kernel = config.stages == 1 ? *single_item : find_kernel(workload, config);
+  const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
+  const std::int64_t resident = residency_of(kernel, workload, config, known).workers;
   const std::int64_t workers = static_cast<std::int64_t>(plan.ctas()) * row_blocks;
   if (plan.merge == MergeKind::host_cta && workers > resident) {
     throw InputError(fmt::format("plan {}: its merge waits for {} workers, but {} are resident with kernel {}",
-                                 plan.schedule, workers, resident, to_string(variant)));
+                                 plan.schedule, workers, resident, to_string(config)));
   }
   Launch launch;
   launch.function = kernel.function;
   launch.threads = kernel.warps * 32;
-  launch.shared_bytes = shared_bytes(kernel, variant.cluster);
-  if (simple != nullptr) {
-    launch.function = simple->function;
-    launch.shared_bytes = shared_bytes(*simple, variant.cluster);
+  launch.shared_bytes = shared_bytes(kernel, config.cluster);
+  if (single_item != nullptr) {
+    launch.function = single_item->function;
+    launch.shared_bytes = shared_bytes(*single_item, config.cluster);
     SPLITWAVE_CUDA_CHECK(
-        cudaFuncSetAttribute(simple->function, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes));
+        cudaFuncSetAttribute(single_item->function, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes));
   }
-  launch.cluster = variant.cluster;
+  launch.cluster = config.cluster;
   launch.overlaps = options.overlap != Overlap::none;
-  launch.grid = decode_grid(workload, plan, variant, options, uniform, row_blocks, capacity);
+  launch.grid = decode_grid(workload, plan, config, options, uniform, row_blocks, capacity);
   return launch;
 }
 
-Launch merge_launch(const Workload& workload, const Plan& plan, const Variant& variant, const LaunchOptions& options,
-                    const Capacity& capacity) {
-  const MergeKernel& kernel = find_merge_kernel(workload.geometry, variant.row_tiles);
-  const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, variant.row_tiles);
+Launch merge_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,
+                    const LaunchOptions& options, const Capacity& capacity) {
+  const MergeKernel& kernel = find_merge_kernel(workload.geometry, config.row_tiles);
+  const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
   const std::size_t merges = options.replayable ? static_cast<std::size_t>(capacity.merges) : plan.merges.size();
   Launch launch;
   launch.function = kernel.function;
@@ -200,13 +201,13 @@ std::vector<std::int64_t> table_index_of(const Plan& plan, std::int32_t spare_li
 
 }  // namespace
 
-Capacity capacity_of(const Workload& workload, const Plan& plan, const Variant& variant) {
+Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelConfig& config) {
   const PlanSize size = size_of(plan);
   Capacity capacity;
   capacity.items = size.items;
   capacity.merges = size.merges;
-  capacity.partials = size.slots * row_blocks_of(size.most_rows, variant.row_tiles);
-  capacity.row_tiles = variant.row_tiles;
+  capacity.partials = size.slots * row_blocks_of(size.most_rows, config.row_tiles);
+  capacity.row_tiles = config.row_tiles;
   capacity.head_dim = workload.geometry.head_dim;
   return capacity;
 }
@@ -226,25 +227,25 @@ std::int32_t spare_lists_of(const Capacity& capacity, const LaunchOptions& optio
 }
 
 std::optional<UniformPlan> uniform_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
-                                        const Variant& variant, const LaunchOptions& options) {
-  const bool one_row_block = size_of(plan).most_rows <= 8 * variant.row_tiles;
+                                        const KernelConfig& config, const LaunchOptions& options) {
+  const bool one_row_block = size_of(plan).most_rows <= 8 * config.row_tiles;
   if (options.replayable || !one_row_block) return {};
   return as_uniform(workload, addressing, plan);
 }
 
-Prepared prepare(const Workload& workload, const KvAddressing& addressing, const Plan& plan, const Variant& variant,
+Prepared prepare(const Workload& workload, const KvAddressing& addressing, const Plan& plan, const KernelConfig& config,
                  const LaunchOptions& options, const std::optional<UniformPlan>& uniform, const Workspace& workspace,
                  KnownResidency& known) {
   const Capacity& capacity = workspace.capacity;
-  check_fits(workload, addressing, plan, variant, options, capacity);
+  check_fits(workload, addressing, plan, config, options, capacity);
   Prepared next;
-  next.params = decode_params(workload, addressing, plan, variant, options, workspace);
+  next.params = decode_params(workload, addressing, plan, config, options, workspace);
   next.params.uniform = uniform.value_or(UniformPlan{});
-  next.decode = decode_launch(workload, plan, variant, options, next.params.uniform, capacity, known);
+  next.decode = decode_launch(workload, plan, config, options, next.params.uniform, capacity, known);
   next.separate_merge = plan.merge == MergeKind::kernel && capacity.merges > 0;
   if (next.separate_merge) {
     next.merge_params = merge_params(next.params, options, workspace);
-    next.merge = merge_launch(workload, plan, variant, options, capacity);
+    next.merge = merge_launch(workload, plan, config, options, capacity);
   }
   if (options.count_visits) {
     next.visits = DeviceBuffer<std::uint64_t>(static_cast<std::size_t>(capacity.items));

@@ -10,10 +10,10 @@
 #include "gpu/addressing.h"
 #include "gpu/buffer.h"
 #include "gpu/decode.h"
+#include "gpu/kernel_config.h"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/table.h"
 #include "gpu/launch.h"
-#include "gpu/variant.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"
 
@@ -55,12 +55,12 @@ std::int32_t spare_lists_of(const Capacity& capacity, const LaunchOptions& optio
 
 /// The plan without a table, if launches with these options can run it so.
 std::optional<UniformPlan> uniform_plan(const workloads::Workload& workload, const KvAddressing& addressing,
-                                        const schedules::Plan& plan, const Variant& variant,
+                                        const schedules::Plan& plan, const KernelConfig& config,
                                         const LaunchOptions& options);
 
 /// Throws InputError as Decoder::set_plan does. Changes nothing on the device.
 Prepared prepare(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
-                 const Variant& variant, const LaunchOptions& options, const std::optional<UniformPlan>& uniform,
+                 const KernelConfig& config, const LaunchOptions& options, const std::optional<UniformPlan>& uniform,
                  const Workspace& workspace, KnownResidency& known);
 
 }  // namespace splitwave::gpu

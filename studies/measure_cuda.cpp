@@ -39,7 +39,7 @@ gpu::MeasureOptions measure_options(const TimingBudget& budget) {
 
 /// The schedule's plan and the kernel to run it with, on the device as it is.
 struct DevicePlan {
-  gpu::Choice choice;
+  gpu::PlannedLaunch choice;
   schedules::Grid grid;
   bool by_auto = false;  ///< the plan's schedule was chosen: "auto" was asked for
 };
@@ -48,7 +48,7 @@ DevicePlan plan_for(const std::string& schedule, const Workload& workload) {
   DevicePlan result;
   result.by_auto = schedule == kAuto;
   result.choice = result.by_auto ? gpu::choose(workload) : gpu::choose_kernel(schedule, workload);
-  result.grid = gpu::grid_of(workload, result.choice.variant);
+  result.grid = gpu::grid_of(workload, result.choice.config);
   return result;
 }
 
@@ -74,27 +74,27 @@ simulator::Machine grouped(simulator::Machine machine, std::int32_t cluster, std
   return machine;
 }
 
-/// The simulator's timeline of the plan: splitwave's kernel with the variant's shape, as many workers as are resident.
+/// The simulator's timeline of the plan: splitwave's kernel with the config's shape, as many workers as are resident.
 Prediction simulated(const DevicePlan& planned, const Workload& workload, const Target& target) {
-  const gpu::Variant& variant = planned.choice.variant;
-  const gpu::Residency where = gpu::residency(workload, variant);
+  const gpu::KernelConfig& config = planned.choice.config;
+  const gpu::Residency where = gpu::residency(workload, config);
   simulator::Machine machine = target.machine;
-  if (variant.cluster > 1) {
-    machine = grouped(machine, variant.cluster, where.workers / where.ctas_per_sm);
+  if (config.cluster > 1) {
+    machine = grouped(machine, config.cluster, where.workers / where.ctas_per_sm);
   }
   simulator::Kernel kernel = simulator::load_kernel("splitwave", workload, machine);
-  kernel.threads = 32 * variant.warps * variant.cluster;
+  kernel.threads = 32 * config.warps * config.cluster;
   kernel.registers_per_thread = machine.registers_per_sm / (kernel.threads * where.ctas_per_sm) / 8 * 8;
   kernel.shared_bytes = machine.shared_bytes_per_sm / where.ctas_per_sm - machine.shared_bytes_reserved;
-  kernel.bytes_in_flight = variant.bytes_in_flight(workload.geometry.head_dim) * variant.cluster;
-  kernel.tile_tokens = variant.warps * variant.tokens * variant.cluster;
+  kernel.bytes_in_flight = config.bytes_in_flight(workload.geometry.head_dim) * config.cluster;
+  kernel.tile_tokens = config.warps * config.tokens * config.cluster;
   // A worker alone on its SM is as fast as its warps' chains of dependent instructions.
   const std::int32_t rows = std::max(1, gpu::size_of(planned.choice.plan).most_rows);
   const auto lone = [&](double unhidden) {
     kernel.unhidden_lone = unhidden;
     return simulator::seconds_per_token(machine, kernel, workload.geometry, rows).lone;
   };
-  const double chains = gpu::chunk_seconds(workload.geometry, variant) / kernel.tile_tokens;
+  const double chains = gpu::chunk_seconds(workload.geometry, config) / kernel.tile_tokens;
   kernel.unhidden_lone = std::max(0.0, (chains - lone(0)) / (lone(1) - lone(0)));
   simulator::SimulateOptions options;
   options.ctas_per_sm = where.ctas_per_sm;
@@ -122,7 +122,7 @@ reports::Record record_start(const DevicePlan& planned, const Workload& workload
   reports::Record record = as_asked(plan_record(workload, planned.choice.plan, planned.grid, target.name), planned);
   const gpu::Device device = gpu::current_device();
   record.executor = kCudaExecutor;
-  record.kernel = gpu::to_string(planned.choice.variant);
+  record.kernel = gpu::to_string(planned.choice.config);
   record.device = device.name;
   record.driver = device.driver;
   return record;
@@ -131,9 +131,9 @@ reports::Record record_start(const DevicePlan& planned, const Workload& workload
 /// Times the plan, then runs it once more on poisoned outputs and sets them against the oracle's.
 void run_plan(const DevicePlan& planned, const Workload& workload, const Target& target, OnDevice& here,
               const gpu::MeasureOptions& options, const MeasureOutput& to) {
-  const gpu::Choice& choice = planned.choice;
-  gpu::Decoder decoder(gpu::capacity_of(workload, choice.plan, choice.variant));
-  const gpu::HostWork host = decoder.set_plan(workload, here.tensors.addressing(), choice.plan, choice.variant);
+  const gpu::PlannedLaunch& choice = planned.choice;
+  gpu::Decoder decoder(gpu::capacity_of(workload, choice.plan, choice.config));
+  const gpu::HostWork host = decoder.set_plan(workload, here.tensors.addressing(), choice.plan, choice.config);
   decoder.synchronize();
   const gpu::Timing timing = gpu::time_plan(workload, here.tensors, decoder, false, options);
   reports::Record record = record_start(planned, workload, target);

@@ -10,7 +10,7 @@
 
 namespace splitwave::testing {
 
-using gpu::Variant;
+using gpu::KernelConfig;
 using workloads::Workload;
 
 namespace {
@@ -22,7 +22,7 @@ bool ragged(const Workload& w) {
                      [&](const workloads::Request& r) { return r != w.requests.front(); });
 }
 
-void add_fixed_splits(const Workload& w, const Variant& v, std::int64_t workers, std::vector<Candidate>& all) {
+void add_fixed_splits(const Workload& w, const KernelConfig& v, std::int64_t workers, std::vector<Candidate>& all) {
   const std::int64_t outputs = static_cast<std::int64_t>(w.requests.size()) * w.geometry.kv_heads;
   const std::int32_t longest = workloads::padded_context_len(w);
   for (const std::int32_t splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128}) {
@@ -33,15 +33,15 @@ void add_fixed_splits(const Workload& w, const Variant& v, std::int64_t workers,
 }
 
 /// Kernels without rings, where they hold the whole items.
-void add_once(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>& all) {
-  for (const Variant& v : gpu::once_variants(w)) {
+void add_whole_item(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>& all) {
+  for (const KernelConfig& v : gpu::whole_item_configs(w)) {
     const Candidate whole{"fixed-split:1", v};
     if (v.row_tiles != row_tiles || gpu::residency(w, v).workers == 0) continue;
-    if (gpu::is_simple(w, plan_of(w, whole), v)) all.push_back(whole);
+    if (gpu::fits_single_item_kernel(w, plan_of(w, whole), v)) all.push_back(whole);
   }
 }
 
-void add_ragged(const Workload& w, const Variant& v, std::int64_t workers, std::vector<Candidate>& all) {
+void add_ragged(const Workload& w, const KernelConfig& v, std::int64_t workers, std::vector<Candidate>& all) {
   const std::int64_t tokens = workloads::kv_bytes(w) / workloads::kv_bytes_per_token(w.geometry);
   for (std::int32_t size = 256; size <= 65536; size *= 2) {
     const std::int64_t items = tokens / size;
@@ -56,8 +56,8 @@ void add_ragged(const Workload& w, const Variant& v, std::int64_t workers, std::
 std::vector<Candidate> sweep_candidates(const Workload& w) {
   std::vector<Candidate> all;
   const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
-  add_once(w, row_tiles, all);
-  for (const Variant& v : gpu::variants(w)) {
+  add_whole_item(w, row_tiles, all);
+  for (const KernelConfig& v : gpu::kernel_configs(w)) {
     if (v.row_tiles != row_tiles) continue;
     const std::int64_t workers = gpu::residency(w, v).workers;
     if (workers == 0) continue;
@@ -73,21 +73,21 @@ std::vector<Candidate> sweep_candidates(const Workload& w) {
 
 Candidate plain_candidate(const std::string& schedule, const Workload& w) {
   const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
-  for (const Variant& v : gpu::variants(w)) {
+  for (const KernelConfig& v : gpu::kernel_configs(w)) {
     if (v.row_tiles == row_tiles && v.warps == 4 && v.stages == 2 && v.cluster == 1) return {schedule, v};
   }
   throw base::InputError(fmt::format("workload {}: no kernel of 4 warps with 2 stages", w.name));
 }
 
 schedules::Plan plan_of(const Workload& w, const Candidate& candidate) {
-  schedules::Grid grid = gpu::grid_of(w, candidate.variant);
-  grid.tile_q = candidate.variant.row_tiles * 8;
+  schedules::Grid grid = gpu::grid_of(w, candidate.config);
+  grid.tile_q = candidate.config.row_tiles * 8;
   grid.tile_kv = kTile;
   return schedules::make_plan(candidate.schedule, w, grid);
 }
 
 std::string to_string(const Candidate& candidate) {
-  return fmt::format("{}@{}", candidate.schedule, gpu::to_string(candidate.variant));
+  return fmt::format("{}@{}", candidate.schedule, gpu::to_string(candidate.config));
 }
 
 Candidate parse_candidate(const std::string& text) {
@@ -95,7 +95,7 @@ Candidate parse_candidate(const std::string& text) {
   if (at == std::string::npos) {
     throw base::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT", text));
   }
-  return {text.substr(0, at), gpu::parse_variant(text.substr(at + 1))};
+  return {text.substr(0, at), gpu::parse_kernel_config(text.substr(at + 1))};
 }
 
 }  // namespace splitwave::testing

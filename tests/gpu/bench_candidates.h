@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "gpu/variant.h"
+#include "gpu/kernel_config.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"
 
@@ -13,7 +13,7 @@ namespace splitwave::testing {
 
 struct Candidate {
   std::string schedule;
-  gpu::Variant variant;
+  gpu::KernelConfig config;
   bool operator==(const Candidate&) const = default;
 };
 

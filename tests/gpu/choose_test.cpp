@@ -8,8 +8,8 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "gpu/compiled_kernels.h"
 #include "gpu/encode.h"
-#include "gpu/kernel_choice.h"
 #include "schedules/schedules.h"
 #include "schedules/validate.h"
 #include "tests/support/battery.h"
@@ -20,12 +20,12 @@ namespace {
 using workloads::Workload;
 
 /// An H200's as far as shared memory and registers for 16 warps per SM decide; the runtime knows the rest.
-Residency estimated_residency(const Workload& w, const Variant& v) {
+Residency estimated_residency(const Workload& w, const KernelConfig& v) {
   constexpr std::int32_t kSms = 132;
   constexpr std::int32_t kSharedBytesPerSm = 228 * 1024;
   constexpr std::int32_t kSharedBytesReserved = 1024;
-  const DecodeKernel* simple = v.stages == 1 ? find_simple_kernel(w, v) : nullptr;
-  const DecodeKernel& kernel = simple != nullptr ? *simple : find_kernel(w, v);
+  const DecodeKernel* single_item = v.stages == 1 ? find_single_item_kernel(w, v) : nullptr;
+  const DecodeKernel& kernel = single_item != nullptr ? *single_item : find_kernel(w, v);
   Residency where;
   where.ctas_per_sm =
       std::min(16 / kernel.warps, kSharedBytesPerSm / (shared_bytes(kernel, v.cluster) + kSharedBytesReserved));
@@ -68,12 +68,12 @@ std::vector<Workload> shapes() {
 TEST(Choose, EveryCandidateKeepsTheContractAndItsName) {
   std::size_t padded = 0;
   for (const Workload& w : shapes()) {
-    for (const Choice& choice : candidates(w, h200())) {
+    for (const PlannedLaunch& choice : candidates(w, h200())) {
       const std::vector<std::string> problems = schedules::violations(w, choice.plan);
       ASSERT_TRUE(problems.empty()) << w.name << " " << choice.plan.schedule << ": " << problems.front();
       EXPECT_NE(choice.plan.merge, schedules::MergeKind::kernel) << w.name << " " << choice.plan.schedule;
-      schedules::Grid grid = grid_of(estimated_residency(w, choice.variant), choice.variant);
-      grid.tile_q = 8 * choice.variant.row_tiles;
+      schedules::Grid grid = grid_of(estimated_residency(w, choice.config), choice.config);
+      grid.tile_q = 8 * choice.config.row_tiles;
       grid.tile_kv = choice.plan.tile_kv;
       ASSERT_EQ(choice.plan, schedules::make_plan(choice.plan.schedule, w, grid)) << w.name;
       if (choice.plan.reason.find("empty items left out") != std::string::npos) ++padded;
@@ -84,10 +84,10 @@ TEST(Choose, EveryCandidateKeepsTheContractAndItsName) {
 
 TEST(Choose, TheChoiceSaysWhatItIs) {
   for (const Workload& w : shapes()) {
-    const Choice choice = choose(w, {}, h200());
+    const PlannedLaunch choice = choose(w, {}, h200());
     const std::vector<std::string> problems = schedules::violations(w, choice.plan);
     ASSERT_TRUE(problems.empty()) << w.name << " " << choice.plan.schedule << ": " << problems.front();
-    EXPECT_EQ(choice.plan.reason.rfind(choice.plan.schedule + " with kernel " + to_string(choice.variant), 0), 0U)
+    EXPECT_EQ(choice.plan.reason.rfind(choice.plan.schedule + " with kernel " + to_string(choice.config), 0), 0U)
         << choice.plan.reason;
     const bool says_merge = choice.plan.schedule.ends_with("+last_arriver");
     EXPECT_TRUE(choice.plan.merge == schedules::MergeKind::none || says_merge) << choice.plan.schedule;
@@ -97,10 +97,10 @@ TEST(Choose, TheChoiceSaysWhatItIs) {
 TEST(Choose, AKernelForAScheduleLeavesItsPlanAlone) {
   for (const Workload& w : shapes()) {
     for (const char* name : {"fa2", "fixed-split:3", "fa3", "lean", "flashinfer", "fixed-split:5+last_arriver"}) {
-      const Choice choice = choose_kernel(name, w, {}, h200());
-      const schedules::Grid grid = grid_of(estimated_residency(w, choice.variant), choice.variant);
+      const PlannedLaunch choice = choose_kernel(name, w, {}, h200());
+      const schedules::Grid grid = grid_of(estimated_residency(w, choice.config), choice.config);
       ASSERT_EQ(choice.plan, schedules::make_plan(name, w, grid)) << w.name << " " << name;
-      EXPECT_EQ(choice.variant.row_tiles, row_tiles_for(w.geometry, size_of(choice.plan).most_rows));
+      EXPECT_EQ(choice.config.row_tiles, row_tiles_for(w.geometry, size_of(choice.plan).most_rows));
     }
   }
 }

@@ -21,15 +21,15 @@ using workloads::Workload;
 
 class DecoderPlans : public testing::DeviceTest {};
 
-Variant variant_for(const Workload& w) {
+KernelConfig config_for(const Workload& w) {
   const std::int32_t row_tiles = row_tiles_for(w.geometry, w.geometry.group());
-  for (const Variant& v : variants(w)) {
+  for (const KernelConfig& v : kernel_configs(w)) {
     if (v.row_tiles == row_tiles && v.cluster == 1) return v;
   }
-  return variants(w).front();
+  return kernel_configs(w).front();
 }
 
-Plan plan_of(const Workload& w, const Variant& v, const char* schedule) {
+Plan plan_of(const Workload& w, const KernelConfig& v, const char* schedule) {
   schedules::Grid grid = grid_of(w, v);
   grid.tile_kv = 64;
   return schedules::make_plan(schedule, w, grid);
@@ -54,10 +54,10 @@ TEST_F(DecoderPlans, ARefusedPlanLeavesTheOneBefore) {
   // More query rows than the encoder's fields hold, which it finds out after everything else was accepted.
   const Workload rows =
       testing::with_queries(testing::decode("rows", testing::geometry(1, 1, 64), {65536}), {65536}, /*causal=*/false);
-  const Variant v = variant_for(w);
+  const KernelConfig v = config_for(w);
   const Plan too_many_rows = schedules::make_plan("fa2", rows, schedules::Grid{132, 1, 65536, 64});
   const Plan too_many_items = plan_of(w, v, "fixed-size:64");
-  Variant unknown = v;
+  KernelConfig unknown = v;
   unknown.stages = 7;
   for (const Workload& before : {w, alike}) {  // with a table and without
     DeviceTensors tensors = DeviceTensors::generate(before, 1);
@@ -80,7 +80,7 @@ TEST_F(DecoderPlans, ARefusedPlanLeavesTheOneBefore) {
 TEST_F(DecoderPlans, UniformPlansUploadNoItems) {
   const Workload w = testing::decode("alike", testing::geometry(4, 1, 64), {2000, 2000});
   const Workload ragged = testing::decode("ragged", testing::geometry(4, 1, 64), {2000, 1999});
-  const Variant v = variant_for(w);
+  const KernelConfig v = config_for(w);
   const auto uploaded = [&](const Workload& workload, const char* schedule) {
     const Plan plan = plan_of(workload, v, schedule);
     Decoder decoder(capacity_of(workload, plan, v));
@@ -94,7 +94,7 @@ TEST_F(DecoderPlans, UniformPlansUploadNoItems) {
 TEST_F(DecoderPlans, AnEmptyBatchReplaysNothing) {
   const Workload w = testing::decode("full", testing::geometry(4, 1, 64), {900, 30});
   const Workload empty = testing::decode("empty", testing::geometry(4, 1, 64), {});
-  const Variant v = variant_for(w);
+  const KernelConfig v = config_for(w);
   DeviceTensors tensors = DeviceTensors::generate(w, 1);
   const Plan plan = plan_of(w, v, "lean+last_arriver");
   Capacity capacity = capacity_of(w, plan, v);
