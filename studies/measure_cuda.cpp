@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "cpu_reference/oracle.h"
@@ -12,10 +13,11 @@
 #include "gpu/device.h"
 #include "gpu/encode.h"
 #include "gpu/measure.h"
-#include "simulator/simulate.h"
+#include "simulator/kernel.h"
 #include "studies/choose.h"
 #include "studies/measure.h"
 #include "studies/predict.h"
+#include "studies/records.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::studies {
@@ -52,12 +54,6 @@ DevicePlan plan_for(const std::string& schedule, const Workload& workload) {
   return result;
 }
 
-/// The record under the name that was asked for.
-reports::Record as_asked(reports::Record record, const DevicePlan& planned) {
-  if (planned.by_auto) record.schedule = kAuto;
-  return record;
-}
-
 /// The machine whose SMs are groups of `cluster` SMs: what a plan meets whose workers are clusters.
 simulator::Machine grouped(simulator::Machine machine, std::int32_t cluster, std::int32_t groups) {
   machine.sms = groups;
@@ -74,15 +70,10 @@ simulator::Machine grouped(simulator::Machine machine, std::int32_t cluster, std
   return machine;
 }
 
-/// The simulator's timeline of the plan: splitwave's kernel with the config's shape, as many workers as are resident.
-Prediction simulated(const DevicePlan& planned, const Workload& workload, const Target& target) {
+/// Splitwave's kernel with the config's numbers.
+void set_config(simulator::Kernel& kernel, const DevicePlan& planned, const Workload& workload,
+                const simulator::Machine& machine, const gpu::Residency& where) {
   const gpu::KernelConfig& config = planned.choice.config;
-  const gpu::Residency where = gpu::residency(workload, config);
-  simulator::Machine machine = target.machine;
-  if (config.cluster > 1) {
-    machine = grouped(machine, config.cluster, where.workers / where.ctas_per_sm);
-  }
-  simulator::Kernel kernel = simulator::load_kernel("splitwave", workload, machine);
   kernel.threads = 32 * config.warps * config.cluster;
   kernel.registers_per_thread = machine.registers_per_sm / (kernel.threads * where.ctas_per_sm) / 8 * 8;
   kernel.shared_bytes = machine.shared_bytes_per_sm / where.ctas_per_sm - machine.shared_bytes_reserved;
@@ -96,10 +87,22 @@ Prediction simulated(const DevicePlan& planned, const Workload& workload, const 
   };
   const double chains = gpu::chunk_seconds(workload.geometry, config) / kernel.tile_tokens;
   kernel.unhidden_lone = std::max(0.0, (chains - lone(0)) / (lone(1) - lone(0)));
-  simulator::SimulateOptions options;
-  options.ctas_per_sm = where.ctas_per_sm;
-  return {planned.choice.plan, planned.grid,
-          simulator::simulate(workload, planned.choice.plan, machine, kernel, options)};
+}
+
+/// The simulator's timeline of the plan: splitwave's kernel with the config's shape, as many workers as are resident.
+Prediction simulated(const DevicePlan& planned, const Workload& workload, const Target& target) {
+  const std::int32_t cluster = planned.choice.config.cluster;
+  const gpu::Residency where = gpu::residency(workload, planned.choice.config);
+  Target device = target;
+  if (cluster > 1) device.machine = grouped(target.machine, cluster, where.workers / where.ctas_per_sm);
+  device.ctas_per_sm = where.ctas_per_sm;
+  device.kernel = simulator::load_kernel("splitwave");
+  PredictOptions options;
+  options.edit_kernel = [&](simulator::Kernel& kernel, const schedules::Plan* /*plan*/) {
+    set_config(kernel, planned, workload, device.machine, where);
+  };
+  Simulated met = simulate_plan(workload, planned.choice.plan, device, options);
+  return {planned.choice.plan, planned.grid, std::move(met.kernel), std::move(met.timeline), planned.by_auto};
 }
 
 /// A workload on the device, with its floor and, where it is small enough, the oracle's answer.
@@ -119,7 +122,11 @@ OnDevice bring(const Workload& workload, const gpu::MeasureOptions& options) {
 }
 
 reports::Record record_start(const DevicePlan& planned, const Workload& workload, const Target& target) {
-  reports::Record record = as_asked(plan_record(workload, planned.choice.plan, planned.grid, target.name), planned);
+  reports::Record record = plan_record(workload, planned.choice.plan, planned.grid, target.name);
+  if (planned.by_auto) {
+    record.schedule = kAuto;
+    record.chosen = planned.choice.plan.schedule;
+  }
   const gpu::Device device = gpu::current_device();
   record.executor = kCudaExecutor;
   record.kernel = gpu::to_string(planned.choice.config);
@@ -172,7 +179,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
     try {
       const DevicePlan planned = plan_for(schedule, workload);
       if (predicted && target.machine.sms > 0) {
-        to.watcher.record(as_asked(record_of(simulated(planned, workload, target), workload, target), planned));
+        to.watcher.record(record_of(simulated(planned, workload, target), workload, target));
       }
       if (!here) {
         here = bring(workload, options);

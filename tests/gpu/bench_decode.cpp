@@ -19,7 +19,7 @@
 #include "gpu/measure.h"
 #include "reports/record.h"
 #include "studies/choose.h"
-#include "studies/predict.h"
+#include "studies/records.h"
 #include "studies/target.h"
 #include "tests/gpu/bench_candidates.h"
 #include "tests/gpu/bench_shapes.h"
@@ -171,6 +171,7 @@ void time_shape(const Workload& w, const Options& options, Report& report) {
   reports::Record predicted;
   predicted.workload = w.name;
   predicted.schedule = own.schedule = studies::kAuto;
+  predicted.chosen = own.chosen = chosen.plan.schedule;
   predicted.kernel = own.kernel;
   predicted.seconds = chosen.predicted_seconds;
   report.add(std::move(own), "cuda");
