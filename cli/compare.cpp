@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/build_info.h"
+#include "base/error.h"
 #include "base/output_files.h"
 #include "cli/commands.h"
 #include "cli/executor.h"
@@ -48,15 +49,32 @@ struct Job {
   std::tm begin{};
 };
 
+/// The machines that are predicted only. "cpu" is the machine of --executor cpu, which is always among the machines,
+/// and is no other executor's.
+MachineOptions predicted_machines(const CompareOptions& options) {
+  MachineOptions machines = options.machine;
+  if (std::erase(machines.gpus, studies::kThisCpu) == 0) {
+    return machines;
+  }
+  if (options.executor != studies::kThisCpu) {
+    throw base::InputError(fmt::format(
+        "--gpu cpu: --executor {} does not run on it; allowed: --executor cpu, or the machines of 'splitwave gpus'",
+        options.executor));
+  }
+  if (const std::string changed = studies::override_words(options.machine.overrides); !changed.empty()) {
+    throw base::InputError(fmt::format("--gpu cpu:{} does not apply to it; allowed: --threads", changed));
+  }
+  return machines;
+}
+
 Job make_job(const CompareOptions& options) {
+  const MachineOptions machines = predicted_machines(options);
   require_executor(options.executor);
   Job job;
   job.begin = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   job.workloads = load_workloads(options.workload);
   job.schedules = studies::chosen_schedules(options.schedules, job.workloads);
-  MachineOptions gpus = options.machine;
-  std::erase(gpus.gpus, studies::kThisCpu);  // it is always among the machines
-  job.gpus = studies::targets(gpus.gpus, gpus.overrides, 0);
+  job.gpus = studies::targets(machines.gpus, machines.overrides, 0);
   return job;
 }
 

@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "reports/table.h"
+#include "schedules/merge_choice.h"
 #include "simulator/kernel.h"
 #include "studies/choose.h"
 
@@ -50,8 +51,10 @@ std::string as_text() {
                           kernel, simulator::needs_of(simulator::load_kernel(kernel)), std::string(schedule.source)});
   }
   table.rows.push_back({std::string(studies::kAuto), "", std::string(kAutoSummary), "", "", ""});
-  return reports::to_text(table) +
-         "\nThe main schedules, which comparisons run by default: " + base::join(schedules::default_names()) +
+  return reports::to_text(table) + "\nAfter the name and its argument, + and " + std::string(schedules::kMergeNames) +
+         " asks for another merge than the schedule's own: fixed-split:4+last_arriver\n"
+         "The main schedules, which comparisons run by default: " +
+         base::join(schedules::default_names()) +
          "; flashmla too where attention is latent.\nKernels are those of a plain decode of head dim 128; "
          "docs/schedules.md "
          "has the others.\n";

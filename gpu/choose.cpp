@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "gpu/compiled_kernels.h"
 #include "gpu/contention.h"
 #include "gpu/encode.h"
-#include "gpu/kernel_choice.h"
 #include "schedules/schedules.h"
 
 namespace splitwave::gpu {
@@ -50,28 +50,27 @@ std::int32_t most_parts(const Plan& plan) {
 
 }  // namespace
 
-double chunk_seconds(const workloads::Geometry& geometry, const Variant& variant, const CostConstants& constants) {
-  const double bytes = static_cast<double>(variant.tokens) * geometry.head_dim * 4;
-  const double rows = variant.row_tiles == 1   ? 1
-                      : variant.row_tiles == 2 ? constants.chunk_two_row_tiles
-                                               : constants.chunk_four_row_tiles;
+double chunk_seconds(const workloads::Geometry& geometry, const KernelConfig& config, const CostConstants& constants) {
+  const double bytes = static_cast<double>(config.tokens) * geometry.head_dim * 4;
+  const double rows = config.row_tiles == 1   ? 1
+                      : config.row_tiles == 2 ? constants.chunk_two_row_tiles
+                                              : constants.chunk_four_row_tiles;
   return (constants.chunk_seconds + bytes * constants.chunk_seconds_per_byte) * rows;
 }
 
 namespace {
 
 /// From the last data of an item to the end of its CTA.
-double end_seconds(const workloads::Geometry& geometry, const Variant& variant, const CostConstants& constants) {
-  const double chunk = chunk_seconds(geometry, variant, constants);
-  if (variant.stages == 1) return chunk + constants.once_seconds;
-  const double fragments =
-      static_cast<double>(variant.row_tiles) * geometry.head_dim / 16 / variant.warps;  // of a warp
-  return chunk + constants.end_seconds_per_warp * variant.warps + constants.end_seconds_per_fragment * fragments;
+double end_seconds(const workloads::Geometry& geometry, const KernelConfig& config, const CostConstants& constants) {
+  const double chunk = chunk_seconds(geometry, config, constants);
+  if (config.stages == 1) return chunk + constants.whole_item_seconds;
+  const double fragments = static_cast<double>(config.row_tiles) * geometry.head_dim / 16 / config.warps;  // of a warp
+  return chunk + constants.end_seconds_per_warp * config.warps + constants.end_seconds_per_fragment * fragments;
 }
 
-double cluster_seconds(const Variant& variant, const CostConstants& constants) {
-  if (variant.stages > 1) return constants.cluster_seconds;
-  return constants.once_cluster_seconds + constants.once_seconds_per_rank * variant.cluster;
+double cluster_seconds(const KernelConfig& config, const CostConstants& constants) {
+  if (config.stages > 1) return constants.cluster_seconds;
+  return constants.whole_item_cluster_seconds + constants.whole_item_seconds_per_rank * config.cluster;
 }
 
 }  // namespace
@@ -84,36 +83,37 @@ double memory_bytes_per_second(double bytes_in_flight, const CostConstants& cons
   return std::min(constants.bytes_per_second, rho * constants.bytes_asymptote);
 }
 
-double predict(const Workload& workload, const Plan& plan, const Variant& variant, const Residency& where,
-               const CostConstants& constants) {
+double predict_seconds(const Workload& workload, const Plan& plan, const KernelConfig& config, const Residency& where,
+                       const CostConstants& constants) {
   if (where.workers == 0) return kDoesNotFit;
   const workloads::Geometry& g = workload.geometry;
   const std::int64_t workers = std::min<std::int64_t>(where.workers, plan.lists());
-  const double chunk = chunk_seconds(g, variant, constants);
-  const double chunk_bytes = static_cast<double>(variant.tokens) * g.head_dim * 4;
-  const double tokens = tokens_per_item(plan) / variant.cluster;
-  const double step = static_cast<double>(variant.warps) * variant.tokens;
-  const double busy = tokens > 0 ? tokens / (step * std::ceil(tokens / step)) : 1;  // share of warps with a chunk
-  const double ctas_per_sm = std::max(1.0, static_cast<double>(workers) * variant.cluster / constants.sms);
-  const bool once = variant.stages == 1;  // all requests before all arithmetic: only the SM's own rate bounds it
-  const double warps_rate = once ? constants.sm_bytes_per_second : busy * variant.warps * chunk_bytes / chunk;
+  const double chunk = chunk_seconds(g, config, constants);
+  const double chunk_bytes = static_cast<double>(config.tokens) * g.head_dim * 4;
+  const double tokens = tokens_per_item(plan) / config.cluster;
+  const double step = static_cast<double>(config.warps) * config.tokens;
+  const double active = tokens > 0 ? tokens / (step * std::ceil(tokens / step)) : 1;  // share of warps with a chunk
+  const double ctas_per_sm = std::max(1.0, static_cast<double>(workers) * config.cluster / constants.sms);
+  const bool whole_item = config.stages == 1;  // all requests before all arithmetic: only the SM's own rate bounds it
+  const double warps_rate = whole_item ? constants.sm_bytes_per_second : active * config.warps * chunk_bytes / chunk;
   const double cta_rate = std::min(warps_rate, constants.sm_bytes_per_second / ctas_per_sm);
-  const double end = end_seconds(g, variant, constants);
+  const double end = end_seconds(g, config, constants);
   const bool ragged = !uniform(workload);
-  const double learning = is_simple(workload, plan, variant) ? (ragged ? constants.table_seconds : 0)
-                                                             : constants.general_seconds;  // which item, by what code
-  const double wave = end + (ragged && variant.cluster > 1 ? constants.cluster_wave_seconds * variant.cluster : 0);
+  const double learning = fits_single_item_kernel(workload, plan, config)
+                              ? (ragged ? constants.table_seconds : 0)
+                              : constants.list_kernel_seconds;  // which item, by what code
+  const double wave = end + (ragged && config.cluster > 1 ? constants.cluster_wave_seconds * config.cluster : 0);
   const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(g));
-  StreamLimits limits;
-  limits.worker_rate = cta_rate * variant.cluster;
-  limits.worker_bytes_in_flight = std::min(static_cast<double>(variant.bytes_in_flight(g.head_dim) * variant.cluster),
+  ContentionLimits limits;
+  limits.worker_rate = cta_rate * config.cluster;
+  limits.worker_bytes_in_flight = std::min(static_cast<double>(config.bytes_in_flight(g.head_dim) * config.cluster),
                                            longest_item_tokens(plan) * token_bytes);
   limits.memory_bytes_per_second = [&](double bytes) { return memory_bytes_per_second(bytes, constants); };
   limits.fair_bytes = constants.fair_bytes;
   limits.port_bytes = constants.port_bytes;
   limits.port_excess = constants.port_excess;
-  const auto ctas = static_cast<std::int32_t>(workers) * variant.cluster;
-  const bool even = variant.cluster > 2 && ctas <= kMostInLargeClusters;
+  const auto ctas = static_cast<std::int32_t>(workers) * config.cluster;
+  const bool even = config.cluster > 2 && ctas <= kMostInLargeClusters;
   Contention machine(limits, even ? std::vector<PortLoad>{{24, static_cast<double>(ctas)}} : h200_port_loads(ctas));
   const auto start = [&](std::int32_t list, bool first) {
     double bytes = 0;
@@ -129,9 +129,9 @@ double predict(const Workload& workload, const Plan& plan, const Variant& varian
     if (next < plan.lists()) start(next++, false);
   }
   double seconds = constants.launch_seconds + machine.now() + end;
-  if (variant.cluster > 1) seconds += cluster_seconds(variant, constants);
+  if (config.cluster > 1) seconds += cluster_seconds(config, constants);
   const std::int32_t parts = most_parts(plan);
-  if (parts > 1) seconds += constants.merge_seconds + constants.merge_seconds_per_part * parts / variant.cluster;
+  if (parts > 1) seconds += constants.merge_seconds + constants.merge_seconds_per_part * parts / config.cluster;
   return seconds;
 }
 
@@ -143,53 +143,58 @@ bool overlap_pays(const Workload& workload, const Plan& plan, const Residency& w
 
 namespace {
 
-/// Cuts worth considering with a kernel of this grid.
-std::vector<std::string> cuts(const Workload& workload, const Variant& variant, const schedules::Grid& grid) {
-  if (variant.stages == 1) return {"fixed-split:1"};
-  std::vector<std::string> names = {"lean"};
+/// Schedules worth considering with a kernel of this grid.
+std::vector<std::string> schedules_worth_trying(const Workload& workload, const KernelConfig& config,
+                                                const schedules::Grid& grid) {
+  if (config.stages == 1) return {"fixed-split:1"};
+  std::vector<std::string> names = {"lean+last_arriver"};
   if (uniform(workload)) {
     const std::int64_t outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;
     const std::int32_t longest = workloads::padded_context_len(workload);
     for (const std::int32_t splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128}) {
       const bool crowded = outputs * splits > std::int64_t{4} * grid.resident();
-      if (splits > 1 && (crowded || longest < splits * variant.cluster * kTileKv)) break;
-      names.push_back(fmt::format("fixed-split:{}", splits));
+      if (splits > 1 && (crowded || longest < splits * config.cluster * kTileKv)) break;
+      names.push_back(splits == 1 ? "fixed-split:1" : fmt::format("fixed-split:{}+last_arriver", splits));
     }
   } else {
     const std::int64_t tokens = workloads::kv_bytes(workload) / workloads::kv_bytes_per_token(workload.geometry);
     for (std::int32_t size = 256; size <= (1 << 18); size *= 2) {
-      if (tokens / size <= std::int64_t{16} * grid.resident()) names.push_back(fmt::format("fixed-size:{}", size));
+      if (tokens / size <= std::int64_t{16} * grid.resident())
+        names.push_back(fmt::format("fixed-size:{}+last_arriver", size));
     }
   }
   return names;
 }
 
-/// Variants of the least row tiles that hold the workload's rows.
-std::vector<Variant> variants_worth_trying(const Workload& workload) {
+/// Configs of the least row tiles that hold the workload's rows.
+std::vector<KernelConfig> configs_worth_trying(const Workload& workload, const Device& device) {
   const std::int32_t queries = std::max(1, workloads::max_query_len(workload));
   const std::int32_t row_tiles = row_tiles_for(workload.geometry, workload.geometry.group() * queries);
-  std::vector<Variant> all = variants(workload);
-  for (const Variant& variant : once_variants(workload)) all.push_back(variant);
-  std::erase_if(all, [&](const Variant& v) { return v.row_tiles != row_tiles; });
+  std::vector<KernelConfig> all = kernel_configs(workload, device);
+  for (const KernelConfig& config : whole_item_configs(workload, device)) all.push_back(config);
+  std::erase_if(all, [&](const KernelConfig& v) { return v.row_tiles != row_tiles; });
   return all;
 }
 
 }  // namespace
 
-std::vector<Choice> candidates(const Workload& workload) {
-  std::vector<Choice> all;
-  for (const Variant& variant : variants_worth_trying(workload)) {
-    schedules::Grid grid = grid_of(workload, variant);
+DeviceFacts current_device_facts() {
+  return {current_device(), residency};
+}
+
+std::vector<PlannedLaunch> candidates(const Workload& workload, const DeviceFacts& device) {
+  std::vector<PlannedLaunch> all;
+  for (const KernelConfig& config : configs_worth_trying(workload, device.limits)) {
+    schedules::Grid grid = grid_of(device.residency(workload, config), config);
     if (grid.sms == 0) continue;
-    grid.tile_q = 8 * variant.row_tiles;
+    grid.tile_q = 8 * config.row_tiles;
     grid.tile_kv = kTileKv;
-    for (const std::string& name : cuts(workload, variant, grid)) {
-      Choice choice{name, variant, schedules::make_plan(name, workload, grid), 0};
+    for (const std::string& name : schedules_worth_trying(workload, config, grid)) {
+      PlannedLaunch choice{config, schedules::make_plan(name, workload, grid), 0};
       const std::int32_t lists = choice.plan.lists();
-      const bool later_waves = variant.cluster > 2 && lists > grid.resident();  // of clusters: measured slow
-      if (variant.stages == 1 && (later_waves || !is_simple(workload, choice.plan, variant))) continue;
-      if (variant.stages > 1 && variant.cluster > 2 && lists * variant.cluster > kMostInLargeClusters) continue;
-      if (choice.plan.merge != schedules::MergeKind::none) choice.plan.merge = schedules::MergeKind::last_arriver;
+      const bool later_waves = config.cluster > 2 && lists > grid.resident();  // of clusters: measured slow
+      if (config.stages == 1 && (later_waves || !fits_single_item_kernel(workload, choice.plan, config))) continue;
+      if (config.stages > 1 && config.cluster > 2 && lists * config.cluster > kMostInLargeClusters) continue;
       all.push_back(std::move(choice));
     }
   }
@@ -198,12 +203,13 @@ std::vector<Choice> candidates(const Workload& workload) {
 
 namespace {
 
-Choice least(std::vector<Choice> all, const Workload& workload, const CostConstants& constants) {
-  Choice best;
+PlannedLaunch least(std::vector<PlannedLaunch> all, const Workload& workload, const CostConstants& constants,
+                    const DeviceFacts& device) {
+  PlannedLaunch best;
   best.predicted_seconds = kDoesNotFit;
-  for (Choice& candidate : all) {
-    candidate.predicted_seconds =
-        predict(workload, candidate.plan, candidate.variant, residency(workload, candidate.variant), constants);
+  for (PlannedLaunch& candidate : all) {
+    candidate.predicted_seconds = predict_seconds(workload, candidate.plan, candidate.config,
+                                                  device.residency(workload, candidate.config), constants);
     if (candidate.predicted_seconds < best.predicted_seconds) best = std::move(candidate);
   }
   if (best.predicted_seconds == kDoesNotFit) {
@@ -214,21 +220,25 @@ Choice least(std::vector<Choice> all, const Workload& workload, const CostConsta
 
 }  // namespace
 
-Choice choose(const Workload& workload, const CostConstants& constants) {
-  return least(candidates(workload), workload, constants);
+PlannedLaunch choose(const Workload& workload, const CostConstants& constants, const DeviceFacts& device) {
+  PlannedLaunch best = least(candidates(workload, device), workload, constants, device);
+  best.plan.reason = fmt::format("{} with kernel {} has the least predicted time, {:.2f} us. {}", best.plan.schedule,
+                                 to_string(best.config), best.predicted_seconds * 1e6, best.plan.reason);
+  return best;
 }
 
-Choice choose_kernel(const std::string& schedule, const Workload& workload, const CostConstants& constants) {
-  std::vector<Choice> all;
-  for (const Variant& variant : variants(workload)) {
-    if (variant.cluster > 1) continue;
-    const schedules::Grid grid = grid_of(workload, variant);
+PlannedLaunch choose_kernel(const std::string& schedule, const Workload& workload, const CostConstants& constants,
+                            const DeviceFacts& device) {
+  std::vector<PlannedLaunch> all;
+  for (const KernelConfig& config : kernel_configs(workload, device.limits)) {
+    if (config.cluster > 1) continue;
+    const schedules::Grid grid = grid_of(device.residency(workload, config), config);
     if (grid.sms == 0) continue;
-    Choice choice{schedule, variant, schedules::make_plan(schedule, workload, grid), 0};
+    PlannedLaunch choice{config, schedules::make_plan(schedule, workload, grid), 0};
     const std::int32_t row_tiles = row_tiles_for(workload.geometry, size_of(choice.plan).most_rows);
-    if (variant.row_tiles == row_tiles) all.push_back(std::move(choice));
+    if (config.row_tiles == row_tiles) all.push_back(std::move(choice));
   }
-  return least(std::move(all), workload, constants);
+  return least(std::move(all), workload, constants, device);
 }
 
 }  // namespace splitwave::gpu

@@ -40,7 +40,7 @@ std::vector<PortLoad> h200_port_loads(std::int32_t ctas) {
   return loads;
 }
 
-Contention::Contention(const StreamLimits& limits, const std::vector<PortLoad>& loads) : limits_(limits) {
+Contention::Contention(const ContentionLimits& limits, const std::vector<PortLoad>& loads) : limits_(limits) {
   for (const PortLoad& load : loads) {
     groups_.emplace_back();
     groups_.back().load = load;

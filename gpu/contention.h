@@ -24,7 +24,7 @@ struct PortLoad {
 std::vector<PortLoad> h200_port_loads(std::int32_t ctas);
 
 /// What a launch's contention depends on. Rates in bytes per second.
-struct StreamLimits {
+struct ContentionLimits {
   double worker_rate = 0;                                 ///< most of a worker
   double worker_bytes_in_flight = 0;                      ///< that a worker has under way
   std::function<double(double)> memory_bytes_per_second;  ///< of all, by the bytes in flight
@@ -37,7 +37,7 @@ struct StreamLimits {
 class Contention {
  public:
   /// loads: of the first wave's workers.
-  Contention(const StreamLimits& limits, const std::vector<PortLoad>& loads);
+  Contention(const ContentionLimits& limits, const std::vector<PortLoad>& loads);
 
   /// A worker begins a list of `bytes` whose data come `latency` seconds from now: the one whose list ended last, or,
   /// before any ended, the next of the first wave.
@@ -69,7 +69,7 @@ class Contention {
   std::size_t next_group();
   void set_rates();
 
-  StreamLimits limits_;
+  ContentionLimits limits_;
   std::vector<Group> groups_;
   std::vector<std::size_t> order_;  ///< of groups, by workers per port; kept for its memory
   std::size_t freed_ = 0;

@@ -2,8 +2,8 @@
 // Decode attention on a CUDA device: any workload that a kernel is compiled for, any valid plan.
 //
 //   auto tensors = gpu::DeviceTensors::upload(workload, host_tensors);
-//   gpu::Decoder decoder(gpu::capacity_of(workload, plan, variant));
-//   decoder.set_plan(workload, tensors.addressing(), plan, variant);
+//   gpu::Decoder decoder(gpu::capacity_of(workload, plan, config));
+//   decoder.set_plan(workload, tensors.addressing(), plan, config);
 //   decoder.launch(tensors.pointers(0));
 //   decoder.synchronize();
 #pragma once
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "gpu/addressing.h"
-#include "gpu/variant.h"
+#include "gpu/kernel_config.h"
 #include "schedules/plan.h"
 #include "workloads/tensors.h"
 #include "workloads/workload.h"
@@ -75,7 +75,7 @@ struct Capacity {
   std::int32_t row_tiles = 1;
   std::int32_t head_dim = 128;
 };
-Capacity capacity_of(const workloads::Workload& workload, const schedules::Plan& plan, const Variant& variant);
+Capacity capacity_of(const workloads::Workload& workload, const schedules::Plan& plan, const KernelConfig& config);
 
 /// How a kernel relates to the kernel before it on the stream (programmatic dependent launch, sm_90).
 enum class Overlap {
@@ -101,10 +101,11 @@ struct LaunchOptions {
   bool count_visits = false;
 };
 
-/// Times of the host's work for one plan. Seconds.
-struct HostTimes {
-  double encode = 0;
-  double upload = 0;
+/// The host's work for one plan. Times in seconds.
+struct HostWork {
+  double encode = 0;                ///< into tables, or finding out that it needs none
+  double upload = 0;                ///< queueing the copies
+  std::int64_t uploaded_bytes = 0;  ///< of tables
 };
 
 /// Runs plans. Owns the plan's tables and the workspace (partial results, arrival counters); one Decoder per stream.
@@ -116,10 +117,10 @@ class Decoder {
   Decoder& operator=(Decoder&&) noexcept;
 
   /// Encodes the plan and queues its upload. Later launches, and replays of earlier captured ones if they are
-  /// replayable, run this plan. Throws InputError if it does not fit the capacity, if no kernel is compiled for it, or
-  /// if its merge waits for CTAs that cannot be resident together.
-  HostTimes set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
-                     const Variant& variant, const LaunchOptions& options = {});
+  /// replayable, run this plan. Throws InputError if it does not fit the capacity or the tables' fields, if no kernel
+  /// is compiled for it, or if its merge waits for CTAs that cannot be resident together; the plan before then stays.
+  HostWork set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
+                    const KernelConfig& config, const LaunchOptions& options = {});
 
   /// Queues the kernels of the plan on this decoder's stream.
   void launch(const DevicePointers& pointers);
@@ -151,6 +152,6 @@ class Decoder {
 
 /// The whole way once: upload, run, download. Throws as the parts do.
 HostResult run(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
-               const Variant& variant, const LaunchOptions& options = {});
+               const KernelConfig& config, const LaunchOptions& options = {});
 
 }  // namespace splitwave::gpu

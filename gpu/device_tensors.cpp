@@ -139,7 +139,7 @@ DeviceTensors::DeviceTensors(DeviceTensors&&) noexcept = default;
 DeviceTensors& DeviceTensors::operator=(DeviceTensors&&) noexcept = default;
 
 DeviceTensors DeviceTensors::upload(const Workload& workload, const workloads::Tensors& tensors) {
-  static_cast<void>(variants(workload));  // refuses what no kernel takes
+  static_cast<void>(kernel_configs(workload));  // refuses what no kernel takes
   auto state = std::make_unique<State>(workload);
   const auto copy = [](DeviceBuffer<std::uint16_t>& to, const workloads::Bytes& from) {
     if (from.empty()) return;
@@ -156,7 +156,7 @@ DeviceTensors DeviceTensors::upload(const Workload& workload, const workloads::T
 }
 
 DeviceTensors DeviceTensors::generate(const Workload& workload, std::int32_t copies) {
-  static_cast<void>(variants(workload));
+  static_cast<void>(kernel_configs(workload));
   const std::int64_t needed = device_bytes(workload, copies);
   const std::int64_t memory = current_device().memory_bytes;
   if (needed > memory) {

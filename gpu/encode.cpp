@@ -102,9 +102,20 @@ void Encoder::encode_outputs(const Workload& workload, const KvAddressing& addre
   }
 }
 
+void Encoder::encode_merges(const Plan& plan, std::span<DeviceMerge> merges) const {
+  std::fill(merges.begin(), merges.end(), DeviceMerge{});
+  for (std::size_t i = 0; i < plan.merges.size() && i < merges.size(); ++i) {
+    const DeviceItem& output = outputs_[static_cast<std::size_t>(plan.merges[i].output)];
+    merges[i] = {
+        output.slot_begin, output.parts, output.query_row, output.row_begin, output.rows, output.head_count, {}};
+  }
+}
+
 std::int64_t Encoder::encode(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                              std::int32_t spare_lists, std::span<DeviceItem> items, std::span<DeviceMerge> merges) {
   encode_outputs(workload, addressing, plan);
+  encode_merges(plan, merges);
+  if (items.empty()) return 0;
   const std::int32_t lists = plan.lists();
   std::int32_t further = std::max(lists, spare_lists);  // where items after the lists' first go
   for (std::int32_t list = 0; list < lists; ++list) {
@@ -126,12 +137,6 @@ std::int64_t Encoder::encode(const Workload& workload, const KvAddressing& addre
   }
   for (std::int32_t list = lists; list < spare_lists; ++list) {
     items[static_cast<std::size_t>(list)] = idle_item();
-  }
-  std::fill(merges.begin(), merges.end(), DeviceMerge{});
-  for (std::size_t i = 0; i < plan.merges.size() && i < merges.size(); ++i) {
-    const DeviceItem& output = outputs_[static_cast<std::size_t>(plan.merges[i].output)];
-    merges[i] = {
-        output.slot_begin, output.parts, output.query_row, output.row_begin, output.rows, output.head_count, {}};
   }
   return further;
 }

@@ -13,6 +13,7 @@ using workloads::Workload;
 namespace {
 
 constexpr std::int32_t kMostGridYZ = 65535;
+constexpr std::int64_t kMost16 = 65535;  // of a field of DeviceItem
 
 /// All requests alike, one query each, with K and V at equal distances.
 bool requests_alike(const Workload& workload, const KvAddressing& addressing, UniformPlan& plan) {
@@ -98,6 +99,8 @@ std::optional<UniformPlan> as_uniform(const Workload& workload, const KvAddressi
   const auto lists = static_cast<std::size_t>(plan.lists());
   if (plan.dispatch == schedules::Dispatch::queue || plan.items.empty() || lists != plan.items.size()) return {};
   if (plan.outputs.empty() || plan.items.size() % plan.outputs.size() != 0) return {};
+  if (static_cast<std::int64_t>(plan.items.size() / plan.outputs.size()) > kMost16) return {};
+  if (plan.outputs[0].head_count > kMost16) return {};
   if (plan.outputs.size() % std::max<std::size_t>(1, workload.requests.size()) != 0) return {};
   if (!requests_alike(workload, addressing, uniform)) return {};
   const auto tiles = static_cast<std::int32_t>(plan.outputs.size() / workload.requests.size());

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/quantile.h"
 #include "gpu/buffer.h"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/utilities.h"
@@ -22,14 +23,6 @@ constexpr std::int32_t kMostCopies = 1024;
 constexpr std::int64_t kMostLaunches = 4096;  // of one graph
 constexpr double kGuessBytesPerSecond = 4e12;
 constexpr double kGuessLaunchSeconds = 2e-6;
-
-/// Linear interpolation between order statistics of sorted values.
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const auto low = static_cast<std::size_t>(at);
-  const std::size_t high = std::min(low + 1, sorted.size() - 1);
-  return sorted[low] + (at - static_cast<double>(low)) * (sorted[high] - sorted[low]);
-}
 
 /// Replays what `replay` queues on the stream and divides by `launches`.
 Timing time_replays(cudaStream_t stream, const std::function<void()>& replay, std::int64_t launches,
@@ -47,11 +40,10 @@ Timing time_replays(cudaStream_t stream, const std::function<void()>& replay, st
     SPLITWAVE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()));
     seconds.push_back(static_cast<double>(milliseconds) * 1e-3 / static_cast<double>(launches));
   }
-  std::sort(seconds.begin(), seconds.end());
   Timing timing;
-  timing.median = quantile(seconds, 0.5);
-  timing.p20 = quantile(seconds, 0.2);
-  timing.p80 = quantile(seconds, 0.8);
+  timing.median = base::quantile(seconds, 0.5);
+  timing.p20 = base::quantile(seconds, 0.2);
+  timing.p80 = base::quantile(seconds, 0.8);
   timing.samples = options.replays;
   timing.launches_per_replay = launches;
   return timing;

@@ -4,10 +4,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "schedules/merge_choice.h"
 #include "schedules/schedule_functions.h"
 
 namespace splitwave::schedules {
@@ -51,14 +54,15 @@ std::vector<Schedule>& table() {
   return rows;
 }
 
-/// A full name in its parts.
+/// A full name in its parts; its merge is merge_choice.h's.
 struct Name {
   std::string_view base;
   std::string_view argument;
   bool has_argument = false;
 };
 
-Name parts_of(std::string_view name) {
+Name parts_of(std::string_view full_name) {
+  const std::string_view name = without_merge(full_name);
   const std::size_t colon = name.find(':');
   if (colon == std::string_view::npos) return {name, "", false};
   return {name.substr(0, colon), name.substr(colon + 1), true};
@@ -124,8 +128,10 @@ Plan make_plan(std::string_view name, const workloads::Workload& workload, const
                                        base::printable(parts.argument),
                                        schedule.arguments.empty() ? "none" : schedule.arguments));
   }
+  const std::optional<MergeKind> merge = merge_of(name);
   Plan plan = schedule.make(workload, grid, parts.argument);
-  plan.schedule = name;
+  plan.schedule = without_merge(name);
+  if (merge) plan = with_merge(workload, std::move(plan), *merge, grid);
   return plan;
 }
 

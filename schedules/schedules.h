@@ -48,11 +48,13 @@ std::span<const Schedule> all();
 /// taken or a function is missing.
 void add(const Schedule& schedule);
 
-/// The plan of `name` ("lean", "fixed-split:4", ...). Throws InputError with the nearest names if it is unknown. The
-/// plan is valid (validate.h) for every valid workload and every grid with positive sms and ctas_per_sm.
+/// The plan of `name` ("lean", "fixed-split:4", "fixed-split:4+last_arriver": merge_choice.h). Throws InputError with
+/// the nearest names if it is unknown. The plan is valid (validate.h) for every valid workload and every grid with
+/// positive sms and ctas_per_sm.
 Plan make_plan(std::string_view name, const workloads::Workload& workload, const Grid& grid);
 
-/// Table entry of `name` (the part before a colon decides). Throws InputError with the nearest names if it is unknown.
+/// Table entry of `name` (the part before a colon or a plus decides). Throws InputError with the nearest names if it is
+/// unknown.
 const Schedule& find(std::string_view name);
 
 /// Name of the kernel profile for a full schedule name, see KernelFunction. Throws InputError as find() does.

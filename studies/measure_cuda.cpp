@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/error.h"
 #include "cpu_reference/oracle.h"
@@ -14,9 +15,10 @@
 #include "gpu/device.h"
 #include "gpu/encode.h"
 #include "gpu/measure.h"
-#include "simulator/simulate.h"
+#include "simulator/kernel.h"
 #include "studies/choose.h"
 #include "studies/predict.h"
+#include "studies/records.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::studies {
@@ -40,19 +42,16 @@ gpu::MeasureOptions measure_options(const TimingBudget& budget) {
 
 /// The schedule's plan and the kernel to run it with, on the device as it is.
 struct DevicePlan {
-  gpu::Choice choice;
+  gpu::PlannedLaunch choice;
   schedules::Grid grid;
+  bool by_auto = false;  ///< the plan's schedule was chosen: "auto" was asked for
 };
 
 DevicePlan plan_for(const std::string& schedule, const Workload& workload) {
   DevicePlan result;
-  if (schedule == kAuto) {
-    result.choice = gpu::choose(workload);
-    result.choice.plan.schedule = kAuto;
-  } else {
-    result.choice = gpu::choose_kernel(schedule, workload);
-  }
-  result.grid = gpu::grid_of(workload, result.choice.variant);
+  result.by_auto = schedule == kAuto;
+  result.choice = result.by_auto ? gpu::choose(workload) : gpu::choose_kernel(schedule, workload);
+  result.grid = gpu::grid_of(workload, result.choice.config);
   return result;
 }
 
@@ -72,32 +71,39 @@ simulator::Machine grouped(simulator::Machine machine, std::int32_t cluster, std
   return machine;
 }
 
-/// The simulator's timeline of the plan: splitwave's kernel with the variant's shape, as many workers as are resident.
-Prediction simulated(const DevicePlan& planned, const Workload& workload, const Target& target) {
-  const gpu::Variant& variant = planned.choice.variant;
-  const gpu::Residency where = gpu::residency(workload, variant);
-  simulator::Machine machine = target.machine;
-  if (variant.cluster > 1) {
-    machine = grouped(machine, variant.cluster, where.workers / where.ctas_per_sm);
-  }
-  simulator::Kernel kernel = simulator::load_kernel("splitwave", workload, machine);
-  kernel.threads = 32 * variant.warps * variant.cluster;
+/// Splitwave's kernel with the config's numbers.
+void set_config(simulator::Kernel& kernel, const DevicePlan& planned, const Workload& workload,
+                const simulator::Machine& machine, const gpu::Residency& where) {
+  const gpu::KernelConfig& config = planned.choice.config;
+  kernel.threads = 32 * config.warps * config.cluster;
   kernel.registers_per_thread = machine.registers_per_sm / (kernel.threads * where.ctas_per_sm) / 8 * 8;
   kernel.shared_bytes = machine.shared_bytes_per_sm / where.ctas_per_sm - machine.shared_bytes_reserved;
-  kernel.bytes_in_flight = variant.bytes_in_flight(workload.geometry.head_dim) * variant.cluster;
-  kernel.tile_tokens = variant.warps * variant.tokens * variant.cluster;
+  kernel.bytes_in_flight = config.bytes_in_flight(workload.geometry.head_dim) * config.cluster;
+  kernel.tile_tokens = config.warps * config.tokens * config.cluster;
   // A worker alone on its SM is as fast as its warps' chains of dependent instructions.
   const std::int32_t rows = std::max(1, gpu::size_of(planned.choice.plan).most_rows);
   const auto lone = [&](double unhidden) {
     kernel.unhidden_lone = unhidden;
     return simulator::seconds_per_token(machine, kernel, workload.geometry, rows).lone;
   };
-  const double chains = gpu::chunk_seconds(workload.geometry, variant) / kernel.tile_tokens;
+  const double chains = gpu::chunk_seconds(workload.geometry, config) / kernel.tile_tokens;
   kernel.unhidden_lone = std::max(0.0, (chains - lone(0)) / (lone(1) - lone(0)));
-  simulator::SimulateOptions options;
-  options.ctas_per_sm = where.ctas_per_sm;
-  return {planned.choice.plan, planned.grid,
-          simulator::simulate(workload, planned.choice.plan, machine, kernel, options)};
+}
+
+/// The simulator's timeline of the plan: splitwave's kernel with the config's shape, as many workers as are resident.
+Prediction simulated(const DevicePlan& planned, const Workload& workload, const Target& target) {
+  const std::int32_t cluster = planned.choice.config.cluster;
+  const gpu::Residency where = gpu::residency(workload, planned.choice.config);
+  Target device = target;
+  if (cluster > 1) device.machine = grouped(target.machine, cluster, where.workers / where.ctas_per_sm);
+  device.ctas_per_sm = where.ctas_per_sm;
+  device.kernel = simulator::load_kernel("splitwave");
+  PredictOptions options;
+  options.edit_kernel = [&](simulator::Kernel& kernel, const schedules::Plan* /*plan*/) {
+    set_config(kernel, planned, workload, device.machine, where);
+  };
+  Simulated met = simulate_plan(workload, planned.choice.plan, device, options);
+  return {planned.choice.plan, planned.grid, std::move(met.kernel), std::move(met.timeline), planned.by_auto};
 }
 
 /// A workload on the device, with its floor and, where it is small enough, the oracle's answer.
@@ -118,9 +124,13 @@ OnDevice bring(const Workload& workload, const gpu::MeasureOptions& options) {
 
 reports::Record record_start(const DevicePlan& planned, const Workload& workload, const Target& target) {
   reports::Record record = plan_record(workload, planned.choice.plan, planned.grid, target.name);
+  if (planned.by_auto) {
+    record.schedule = kAuto;
+    record.chosen = planned.choice.plan.schedule;
+  }
   const gpu::Device device = gpu::current_device();
   record.executor = kCudaExecutor;
-  record.kernel = gpu::to_string(planned.choice.variant);
+  record.kernel = gpu::to_string(planned.choice.config);
   record.device = device.name;
   record.driver = device.driver;
   return record;
@@ -129,9 +139,9 @@ reports::Record record_start(const DevicePlan& planned, const Workload& workload
 /// Times the plan, then runs it once more on poisoned outputs and sets them against the oracle's.
 void run_plan(const DevicePlan& planned, const Workload& workload, const Target& target, OnDevice& here,
               const gpu::MeasureOptions& options, const MeasureOutput& to) {
-  const gpu::Choice& choice = planned.choice;
-  gpu::Decoder decoder(gpu::capacity_of(workload, choice.plan, choice.variant));
-  const gpu::HostTimes host = decoder.set_plan(workload, here.tensors.addressing(), choice.plan, choice.variant);
+  const gpu::PlannedLaunch& choice = planned.choice;
+  gpu::Decoder decoder(gpu::capacity_of(workload, choice.plan, choice.config));
+  const gpu::HostWork host = decoder.set_plan(workload, here.tensors.addressing(), choice.plan, choice.config);
   decoder.synchronize();
   const gpu::Timing timing = gpu::time_plan(workload, here.tensors, decoder, false, options);
   reports::Record record = record_start(planned, workload, target);

@@ -18,7 +18,7 @@ inline constexpr int kMaxPending = 16;
 inline constexpr float kNothingSeen = -1e30F;
 
 template <class Element_, int kHeadDim_, int kRowTiles_, int kWarps_, int kStages_, int kTokens_, bool kPaged_,
-          bool kMasked_ = false, int kSimpleCluster_ = 0>
+          bool kMasked_ = false, int kSingleItemCluster_ = 0>
 struct Config {
   using Element = Element_;
   static constexpr int kHeadDim = kHeadDim_;
@@ -31,13 +31,13 @@ struct Config {
   static constexpr bool kPaged = kPaged_;
   static constexpr bool kMasked = kMasked_;  ///< can take tiles whose rows see different ranges
 
-  /// Not 0: a simple kernel, for single queries, one item per CTA, no test hooks and no waiting merges, in clusters of
-  /// this size. In a small problem each instruction runs once, cold, so it pays to have fewer.
-  static constexpr int kSimpleCluster = kSimpleCluster_;
-  static constexpr bool kSimple = kSimpleCluster > 0;
+  /// Not 0: a single-item kernel, for single queries, one item per CTA, no test hooks and no waiting merges, in
+  /// clusters of this size. In a small problem each instruction runs once, cold, so it pays to have fewer.
+  static constexpr int kSingleItemCluster = kSingleItemCluster_;
+  static constexpr bool kSingleItem = kSingleItemCluster > 0;
 
-  /// One stage: no ring, a CTA holds all its tokens at once (once.cuh).
-  static constexpr bool kOnce = kStages == 1;
+  /// One stage: no ring, a CTA holds all its tokens at once (whole_item.cuh).
+  static constexpr bool kWholeItem = kStages == 1;
 
   static constexpr int kTokenTiles = kTokens / 16;  ///< tiles of 16 tokens (M of the MMA)
   static constexpr int kDimTiles = kHeadDim / 16;
@@ -51,14 +51,14 @@ struct Config {
 
   // Shared memory: the rings, the warps' partial results, control (cta.cuh), two receive buffers (clusters only).
   // In place of the partial results, without rings: the weights of all tokens, the warps' maxima and sums. Then, in
-  // simple kernels, the queries.
+  // single-item kernels, the queries.
   static constexpr int kRingBytes = kWarps * kStages * kStageBytes;
   static constexpr int kWeightBytes = kWarps * kTokens * kRows * 2;
   static constexpr int kReduceBytes =
-      (kOnce ? kWeightBytes + kWarps * kSumBytes : kWarps * (kFragmentBytes + kSumBytes)) +
-      (kSimple ? kRows * kHeadDim * 2 : 0);
+      (kWholeItem ? kWeightBytes + kWarps * kSumBytes : kWarps * (kFragmentBytes + kSumBytes)) +
+      (kSingleItem ? kRows * kHeadDim * 2 : 0);
   // A cluster with more CTAs than fragments has some that receive nothing.
-  static constexpr int kReceivedBytes = kOnce && kFragments < kMaxCluster ? kMaxCluster * 512 : kFragmentBytes;
+  static constexpr int kReceivedBytes = kWholeItem && kFragments < kMaxCluster ? kMaxCluster * 512 : kFragmentBytes;
   static constexpr int kReceiveBytes = kReceivedBytes + kMaxCluster * kSumBytes;
   static constexpr int kReduceOffset = kRingBytes;
   static constexpr int kWarpSumOffset = kReduceOffset + kWarps * kFragmentBytes;

@@ -34,7 +34,7 @@ struct Cta {
   }
   __device__ __forceinline__ int shift() const { return cluster_shift<Config>(params); }
   __device__ __forceinline__ int row_blocks() const {
-    return Config::kSimple || params.uniform.parts > 0 ? 1 : gridDim.y;
+    return Config::kSingleItem || params.uniform.parts > 0 ? 1 : gridDim.y;
   }
   /// Fragments that this CTA of the cluster finishes. In clusters with more CTAs than fragments only some finish any.
   __device__ __forceinline__ int fragments_per_rank() const { return max(1, Config::kFragments >> shift()); }

@@ -6,10 +6,10 @@
 #include "gpu/kernels/finish.cuh"
 #include "gpu/kernels/items.cuh"
 #include "gpu/kernels/loader.cuh"
-#include "gpu/kernels/once.cuh"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/tile.cuh"
+#include "gpu/kernels/whole_item.cuh"
 
 namespace splitwave::gpu {
 
@@ -47,7 +47,7 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
     if (++stage == Config::kStages) stage = 0;
     if (priming == 0) continue;
     --priming;
-    if (Config::kSimple && loader.item_done()) {  // a small item: the other stages stay empty
+    if (Config::kSingleItem && loader.item_done()) {  // a small item: the other stages stay empty
 #pragma unroll
       for (int i = 1; i < Config::kStages; ++i) {
         if (i <= priming) ptx::commit_copies();
@@ -56,10 +56,10 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
       stage = 0;
     }
     if (priming > 0) continue;
-    if constexpr (Config::kSimple) open_receivers(cta);  // while the data are on their way
+    if constexpr (Config::kSingleItem) open_receivers(cta);  // while the data are on their way
     if (wait_after_fill) {
       ptx::wait_for_previous_kernel();
-      if (Config::kSimple) {
+      if (Config::kSingleItem) {
         request_queries(cta, rows);
         ptx::wait_copies<0>();
       } else {
@@ -67,7 +67,7 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
       }
       wait_after_fill = false;
     }
-    if constexpr (Config::kSimple) {
+    if constexpr (Config::kSingleItem) {
       ptx::wait_copies<Config::kStages>();  // the queries came before the stages
       __syncthreads();
       take_queries(cta, q);
@@ -88,7 +88,7 @@ __device__ __forceinline__ void pause(std::uint32_t seed) {
 
 template <class Config>
 __device__ __forceinline__ Cta<Config> place(const DecodeParams& params, unsigned char* shared) {
-  const int row_block = Config::kSimple || params.uniform.parts > 0 ? 0 : blockIdx.y;
+  const int row_block = Config::kSingleItem || params.uniform.parts > 0 ? 0 : blockIdx.y;
   Cta<Config> cta{params,
                   shared,
                   static_cast<int>(threadIdx.x & 31),
@@ -144,8 +144,8 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
 
 /// The one item of a CTA.
 template <class Config>
-__device__ __forceinline__ void run_simple(const Cta<Config>& cta, std::uint32_t ring, Loader<Config>& loader,
-                                           bool wait_after_fill) {
+__device__ __forceinline__ void run_single_item(const Cta<Config>& cta, std::uint32_t ring, Loader<Config>& loader,
+                                                bool wait_after_fill) {
   const DecodeParams& params = cta.params;
   const DeviceItem item = only_item(cta);
   const Rows rows = rows_of<Config>(params, item, 0);
@@ -160,7 +160,7 @@ __device__ __forceinline__ void run_simple(const Cta<Config>& cta, std::uint32_t
   acc.clear();
   stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
-  combine_simple(cta, rows, item.parts > 1 ? item.slot_begin + item.part : -1, acc);
+  combine_single_item(cta, rows, item.parts > 1 ? item.slot_begin + item.part : -1, acc);
   merge_items(cta, item, true, pending);
 }
 
@@ -189,22 +189,22 @@ template <class Config>
 __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
     decode_kernel(const __grid_constant__ DecodeParams params) {
 #if __CUDA_ARCH__ < 900
-  if constexpr (Config::kSimpleCluster > 1) return;  // never launched: there are no clusters
+  if constexpr (Config::kSingleItemCluster > 1) return;  // never launched: there are no clusters
 #endif
   extern __shared__ __align__(1024) unsigned char shared[];
   const Cta<Config> cta = place<Config>(params, shared);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
-  if (!Config::kSimple) open_receivers(cta);
-  if (!Config::kSimple && params.injection.delay_seed != 0) pause(params.injection.delay_seed);
+  if (!Config::kSingleItem) open_receivers(cta);
+  if (!Config::kSingleItem && params.injection.delay_seed != 0) pause(params.injection.delay_seed);
 
   const bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   const std::uint32_t ring = ptx::shared_address(shared) + cta.warp * (Config::kStages * Config::kStageBytes);
   Loader<Config> loader(params, ring, cta.rank, cta.warp, cta.row_block, cta.lane);
-  if constexpr (Config::kOnce) {
-    run_once(cta, ring, loader, wait_after_fill);
-  } else if constexpr (Config::kSimple) {
-    run_simple(cta, ring, loader, wait_after_fill);
+  if constexpr (Config::kWholeItem) {
+    run_whole_item(cta, ring, loader, wait_after_fill);
+  } else if constexpr (Config::kSingleItem) {
+    run_single_item(cta, ring, loader, wait_after_fill);
   } else {
     run_lists(cta, ring, loader, wait_after_fill);
   }

@@ -20,9 +20,9 @@ __device__ __forceinline__ void open_receivers(const Cta<Config>& cta) {
     if (threadIdx.x == 0) {
       const std::uint32_t barriers = ptx::shared_address(cta.control().barriers);
       ptx::init_barrier(barriers, 1);
-      if (!Config::kSimple) ptx::init_barrier(barriers + 8, 1);  // simple kernels have one item and one buffer
+      if (!Config::kSingleItem) ptx::init_barrier(barriers + 8, 1);  // single-item kernels have one item and one buffer
       ptx::publish_barriers();
-      if (!Config::kSimple) {  // ... and say how many bytes they expect when they wait for them
+      if (!Config::kSingleItem) {  // ... and say how many bytes they expect when they wait for them
         ptx::expect_bytes(barriers, cta.received_bytes());
         ptx::expect_bytes(barriers + 8, cta.received_bytes());
       }
@@ -228,7 +228,7 @@ __device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows&
 template <class Config>
 __device__ __forceinline__ void combine_ranks(const Cta<Config>& cta, const Rows& rows, int slot) {
 #if __CUDA_ARCH__ >= 900
-  constexpr int kCluster = Config::kSimpleCluster;
+  constexpr int kCluster = Config::kSingleItemCluster;
   if constexpr (kCluster > 1) {
     constexpr int kPerRank = Config::kFragments < kCluster ? 1 : Config::kFragments / kCluster;
     constexpr int kRanksPerFragment = Config::kFragments < kCluster ? kCluster / Config::kFragments : 1;
@@ -253,11 +253,11 @@ __device__ __forceinline__ void combine_ranks(const Cta<Config>& cta, const Rows
 #endif
 }
 
-/// The same for the one item of a simple kernel: all loops unrolled, each weight computed once.
+/// The same for the one item of a single-item kernel: all loops unrolled, each weight computed once.
 template <class Config>
-__device__ __forceinline__ void combine_simple(const Cta<Config>& cta, const Rows& rows, int slot,
-                                               const Accumulator<Config>& acc) {
-  constexpr int kCluster = Config::kSimpleCluster;
+__device__ __forceinline__ void combine_single_item(const Cta<Config>& cta, const Rows& rows, int slot,
+                                                    const Accumulator<Config>& acc) {
+  constexpr int kCluster = Config::kSingleItemCluster;
   const Sink sink = slot < 0 ? Sink::output : Sink::partial;
   store_warp(cta, acc);
   __syncthreads();

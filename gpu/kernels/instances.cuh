@@ -20,7 +20,7 @@ DecodeKernel entry() {
           Config::kTokens,
           Config::kPaged,
           Config::kMasked,
-          Config::kSimpleCluster,
+          Config::kSingleItemCluster,
           std::is_same_v<typename Config::Element, __nv_bfloat16>,
           Config::shared_bytes(1),
           Config::shared_bytes(kMaxCluster),
@@ -29,10 +29,10 @@ DecodeKernel entry() {
 
 /// Contiguous and paged.
 template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false,
-          int kSimpleCluster = 0>
+          int kSingleItemCluster = 0>
 std::array<DecodeKernel, 2> both() {
-  return {entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked, kSimpleCluster>>(),
-          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, kSimpleCluster>>()};
+  return {entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked, kSingleItemCluster>>(),
+          entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, kSingleItemCluster>>()};
 }
 
 template <class... Groups>
@@ -46,9 +46,9 @@ auto join(const Groups&... groups) {
   return all;
 }
 
-/// Simple kernels: clusters of 1, 2, 4 and 8 as far as each CTA keeps a fragment.
+/// Single-item kernels: clusters of 1, 2, 4 and 8 as far as each CTA keeps a fragment.
 template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens>
-auto simple() {
+auto single_item() {
   const auto small = join(both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 1>(),
                           both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 2>(),
                           both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 4>());
@@ -59,10 +59,10 @@ auto simple() {
   }
 }
 
-/// The same without rings (once.cuh), and clusters of 16.
+/// The same without rings (whole_item.cuh), and clusters of 16.
 template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kTokens>
-auto once() {
-  return join(simple<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens>(),
+auto whole_item() {
+  return join(single_item<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens>(),
               both<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, 16>());
 }
 
@@ -98,28 +98,29 @@ std::span<const DecodeKernel> d256_kernels() {
 }
 
 template <class Element>
-std::span<const DecodeKernel> d64_simple_kernels() {
-  static const auto all =
-      join(simple<Element, 64, 1, 4, 4, 16>(), simple<Element, 64, 1, 4, 2, 32>(), simple<Element, 64, 1, 4, 3, 32>(),
-           simple<Element, 64, 1, 8, 2, 32>(), simple<Element, 64, 2, 4, 2, 32>(), once<Element, 64, 1, 4, 16>(),
-           once<Element, 64, 1, 4, 32>(), once<Element, 64, 2, 4, 32>());
+std::span<const DecodeKernel> d64_single_item_kernels() {
+  static const auto all = join(single_item<Element, 64, 1, 4, 4, 16>(), single_item<Element, 64, 1, 4, 2, 32>(),
+                               single_item<Element, 64, 1, 4, 3, 32>(), single_item<Element, 64, 1, 8, 2, 32>(),
+                               single_item<Element, 64, 2, 4, 2, 32>(), whole_item<Element, 64, 1, 4, 16>(),
+                               whole_item<Element, 64, 1, 4, 32>(), whole_item<Element, 64, 2, 4, 32>());
   return all;
 }
 
 template <class Element>
-std::span<const DecodeKernel> d128_simple_kernels() {
-  static const auto all = join(
-      simple<Element, 128, 1, 4, 4, 16>(), simple<Element, 128, 1, 4, 2, 16>(), simple<Element, 128, 1, 4, 2, 32>(),
-      simple<Element, 128, 1, 8, 2, 16>(), simple<Element, 128, 2, 4, 2, 16>(), simple<Element, 128, 2, 4, 4, 16>(),
-      once<Element, 128, 1, 4, 16>(), once<Element, 128, 1, 4, 32>(), once<Element, 128, 2, 4, 16>());
+std::span<const DecodeKernel> d128_single_item_kernels() {
+  static const auto all = join(single_item<Element, 128, 1, 4, 4, 16>(), single_item<Element, 128, 1, 4, 2, 16>(),
+                               single_item<Element, 128, 1, 4, 2, 32>(), single_item<Element, 128, 1, 8, 2, 16>(),
+                               single_item<Element, 128, 2, 4, 2, 16>(), single_item<Element, 128, 2, 4, 4, 16>(),
+                               whole_item<Element, 128, 1, 4, 16>(), whole_item<Element, 128, 1, 4, 32>(),
+                               whole_item<Element, 128, 2, 4, 16>());
   return all;
 }
 
 template <class Element>
-std::span<const DecodeKernel> d256_simple_kernels() {
-  static const auto all =
-      join(simple<Element, 256, 1, 4, 2, 16>(), simple<Element, 256, 1, 2, 2, 16>(),
-           simple<Element, 256, 2, 4, 2, 16>(), once<Element, 256, 1, 4, 16>(), once<Element, 256, 2, 4, 16>());
+std::span<const DecodeKernel> d256_single_item_kernels() {
+  static const auto all = join(single_item<Element, 256, 1, 4, 2, 16>(), single_item<Element, 256, 1, 2, 2, 16>(),
+                               single_item<Element, 256, 2, 4, 2, 16>(), whole_item<Element, 256, 1, 4, 16>(),
+                               whole_item<Element, 256, 2, 4, 16>());
   return all;
 }
 

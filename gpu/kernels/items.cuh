@@ -16,9 +16,9 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
   const UniformPlan& plan = params.uniform;
   const int tile = plan.requests_fastest != 0 ? blockIdx.z : blockIdx.y;
   const int request = plan.requests_fastest != 0 ? blockIdx.y : blockIdx.z;
-  const int kv_head = Config::kSimple || plan.tiles_per_kv_head == 1 ? tile : tile / plan.tiles_per_kv_head;
+  const int kv_head = Config::kSingleItem || plan.tiles_per_kv_head == 1 ? tile : tile / plan.tiles_per_kv_head;
   DeviceItem item;
-  if constexpr (Config::kOnce) {  // never split
+  if constexpr (Config::kWholeItem) {  // never split
     item.kv_begin = plan.kv_begin;
     item.kv_end = plan.kv_end;
   } else {
@@ -52,15 +52,15 @@ __device__ __forceinline__ DeviceItem only_item(const Cta<Config>& cta) {
 
 template <class Config>
 __device__ __forceinline__ Rows rows_of(const DecodeParams& params, const DeviceItem& item, int row_block) {
-  // Simple kernels have one query: its rows are its heads, and no row begins a further query.
-  if constexpr (Config::kSimple) return {item.query_row, 0, 0x7fffffff, item.rows, params.query_heads};
+  // Single-item kernels have one query: its rows are its heads, and no row begins a further query.
+  if constexpr (Config::kSingleItem) return {item.query_row, 0, 0x7fffffff, item.rows, params.query_heads};
   const int first = row_block * Config::kRows;
   return {item.query_row, item.row_begin + first, item.head_count, min(item.rows - first, Config::kRows),
           params.query_heads};
 }
 
-/// Simple kernels: requests the query rows, once for all warps: rows of 128 bytes swizzled as in tile_offset(). Rows
-/// that do not exist repeat the last one: what they give is not written.
+/// Single-item kernels: requests the query rows, once for all warps: rows of 128 bytes swizzled as in tile_offset().
+/// Rows that do not exist repeat the last one: what they give is not written.
 template <class Config>
 __device__ __forceinline__ void request_queries(const Cta<Config>& cta, const Rows& rows) {
   constexpr int kColumns = Config::kHeadDim / 8;
@@ -102,7 +102,7 @@ __device__ __forceinline__ void take_queries(const Cta<Config>& cta, QueryFragme
 template <class Config>
 __device__ __forceinline__ void load_queries(const DecodeParams& params, const Rows& rows, int lane,
                                              QueryFragments<Config>& q) {
-  if (!Config::kSimple && rows.count <= 0) return;  // nothing to do, and nothing there
+  if (!Config::kSingleItem && rows.count <= 0) return;  // nothing to do, and nothing there
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
     const int row = min(n * 8 + (lane >> 2), rows.count - 1);

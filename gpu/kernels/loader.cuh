@@ -12,12 +12,12 @@ namespace splitwave::gpu {
 /// log2 of the CTAs that share an item.
 template <class Config>
 __device__ __forceinline__ int cluster_shift(const DecodeParams& params) {
-  if constexpr (Config::kSimple) {
-    return Config::kSimpleCluster == 16  ? 4
-           : Config::kSimpleCluster == 8 ? 3
-           : Config::kSimpleCluster == 4 ? 2
-           : Config::kSimpleCluster == 2 ? 1
-                                         : 0;
+  if constexpr (Config::kSingleItem) {
+    return Config::kSingleItemCluster == 16  ? 4
+           : Config::kSingleItemCluster == 8 ? 3
+           : Config::kSingleItemCluster == 4 ? 2
+           : Config::kSingleItemCluster == 2 ? 1
+                                             : 0;
   } else {
     return params.cluster_shift;
   }
@@ -42,7 +42,7 @@ struct ChunkRange {
 template <class Config>
 __device__ __forceinline__ ChunkRange chunk_range(const DeviceItem& item, int cluster_shift, int rank, int warp,
                                                   int row_block) {
-  if (!Config::kSimple && item.rows <= row_block * Config::kRows) return {0, 0};
+  if (!Config::kSingleItem && item.rows <= row_block * Config::kRows) return {0, 0};
   const int chunks =
       static_cast<int>(static_cast<std::uint32_t>(item.kv_end - item.kv_begin + Config::kTokens - 1) / Config::kTokens);
   return {(chunks * rank >> cluster_shift) + warp, chunks * (rank + 1) >> cluster_shift};
@@ -74,7 +74,7 @@ class Loader {
     chunks_left_ = range.first < range.end ? (range.end - range.first + Config::kWarps - 1) / Config::kWarps : 0;
     next_ = item.next;
     // Asked for now, needed when this item is used up: nobody waits for it then.
-    if (!Config::kSimple && next_ >= 0) following_ = load_item(params_, next_);
+    if (!Config::kSingleItem && next_ >= 0) following_ = load_item(params_, next_);
     token_ = item.kv_begin + range.first * Config::kTokens;
     tokens_left_ = item.kv_end - token_ - lane_ / kColumns;
     if constexpr (Config::kPaged) {
@@ -100,7 +100,7 @@ class Loader {
   /// Requests the next chunk into the stage, going on to the list's next item if this one is used up. One group of
   /// copies per call, an empty one at the end of the list; without a ring K's and V's, or one of both if paged.
   __device__ __forceinline__ void fill(std::uint32_t stage_offset) {
-    if constexpr (!Config::kSimple) {
+    if constexpr (!Config::kSingleItem) {
       while (chunks_left_ == 0 && next_ >= 0) {
         const DeviceItem item = following_;
         start(item, chunk_range<Config>(item, cluster_shift<Config>(params_), rank_, warp_, row_block_));
@@ -134,7 +134,7 @@ class Loader {
     for (int i = 0; i < kCopies; ++i) {
       ptx::copy_16(destination(shared, i), k_ + row(i), tokens_left_ > i * kRowsPerCopy, policy_);
     }
-    if constexpr (Config::kOnce) ptx::commit_copies();  // K is waited for first
+    if constexpr (Config::kWholeItem) ptx::commit_copies();  // K is waited for first
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       ptx::copy_16(destination(shared, i) + Config::kTileBytes, v_ + row(i), tokens_left_ > i * kRowsPerCopy, policy_);
@@ -178,7 +178,7 @@ class Loader {
     token +=
         whole_tiles_ ? lane_ / Config::kTokenTiles * kStep + lane_ % Config::kTokenTiles * 16 : lane_ % Config::kTokens;
     token = min(token, kv_end_ - 1);
-    if constexpr (Config::kOnce) token = max(token, 0);  // a CTA may have no tokens
+    if constexpr (Config::kWholeItem) token = max(token, 0);  // a CTA may have no tokens
     return __ldg(table_ + (params_.page_shift >= 0 ? token >> params_.page_shift : token / params_.page_size));
   }
 

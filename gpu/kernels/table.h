@@ -15,8 +15,8 @@ struct DecodeKernel {
   std::int32_t stages;
   std::int32_t tokens;
   bool paged;
-  bool masked;                  ///< can take tiles whose rows see different KV ranges
-  std::int32_t simple_cluster;  ///< 0, or: takes plans with one item per list, in clusters of this size
+  bool masked;                       ///< can take tiles whose rows see different KV ranges
+  std::int32_t single_item_cluster;  ///< 0, or: takes plans with one item per list, in clusters of this size
   bool bf16;
   std::int32_t shared_bytes;          ///< of a CTA
   std::int32_t cluster_shared_bytes;  ///< of a CTA of a cluster
@@ -38,12 +38,12 @@ std::span<const DecodeKernel> f16_d256_kernels();
 std::span<const DecodeKernel> bf16_d64_kernels();
 std::span<const DecodeKernel> bf16_d128_kernels();
 std::span<const DecodeKernel> bf16_d256_kernels();
-std::span<const DecodeKernel> f16_d64_simple_kernels();
-std::span<const DecodeKernel> f16_d128_simple_kernels();
-std::span<const DecodeKernel> f16_d256_simple_kernels();
-std::span<const DecodeKernel> bf16_d64_simple_kernels();
-std::span<const DecodeKernel> bf16_d128_simple_kernels();
-std::span<const DecodeKernel> bf16_d256_simple_kernels();
+std::span<const DecodeKernel> f16_d64_single_item_kernels();
+std::span<const DecodeKernel> f16_d128_single_item_kernels();
+std::span<const DecodeKernel> f16_d256_single_item_kernels();
+std::span<const DecodeKernel> bf16_d64_single_item_kernels();
+std::span<const DecodeKernel> bf16_d128_single_item_kernels();
+std::span<const DecodeKernel> bf16_d256_single_item_kernels();
 std::span<const MergeKernel> merge_kernels();
 
 }  // namespace splitwave::gpu

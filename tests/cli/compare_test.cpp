@@ -44,6 +44,22 @@ TEST(Compare, WritesUnderOutByDefaultAndPrintsRecordsAsJson) {
   EXPECT_EQ(content(made / "records.jsonl"), outcome.out);
 }
 
+TEST(Compare, WhatIfDoesNotApplyToThisCpu) {
+  for (const char* machines : {"cpu", "h200,cpu"}) {
+    const Outcome outcome = splitwave({"compare", "-w", "llama-3-8b:1q1s64", "--gpu", machines, "--sms", "66"});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_EQ(outcome.err, "splitwave: --gpu cpu: --sms 66 does not apply to it; allowed: --threads\n");
+  }
+}
+
+TEST(Compare, ThisCpuIsNoMachineOfOtherExecutors) {
+  const Outcome outcome = splitwave({"compare", "-w", "llama-3-8b:1q1s64", "--gpu", "h200,cpu", "--executor", "cuda"});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.err,
+            "splitwave: --gpu cpu: --executor cuda does not run on it; allowed: --executor cpu, or the machines of "
+            "'splitwave gpus'\n");
+}
+
 TEST(Compare, WithoutGnuplotEverythingButThePicturesIsThere) {
   const TemporaryFolder folder;
   RunOptions options;

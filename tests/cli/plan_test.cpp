@@ -49,6 +49,22 @@ TEST(Plan, JsonHasThePromisedKeys) {
   }
 }
 
+TEST(Plan, AnotherMergeIsPartOfTheSchedulesName) {
+  const Outcome outcome = splitwave({"plan", "-w", "llama-3-8b:1q1s8k", "--gpu", "h200", "--schedule",
+                                     "fixed-split:4+last_arriver,lean+kernel", "--json"});
+  const std::vector<nlohmann::json> plans = json_lines(outcome.out);
+  ASSERT_EQ(plans.size(), 2U) << outcome.err;
+  EXPECT_EQ(plans[0]["schedule"], "fixed-split:4+last_arriver");
+  EXPECT_EQ(plans[0]["merge"], "last_arriver");
+  EXPECT_EQ(plans[1]["schedule"], "lean+kernel");
+  EXPECT_EQ(plans[1]["merge"], "kernel");
+  const Outcome bad = splitwave({"plan", "-w", "llama-3-8b:1q1s8k", "--gpu", "h200", "--schedule", "lean+host"});
+  EXPECT_EQ(bad.status, 2);
+  EXPECT_EQ(bad.err,
+            "splitwave: schedule lean: merge 'host' is not allowed; allowed is kernel, host_cta or last_arriver\n");
+  EXPECT_NE(splitwave({"schedules"}).out.find("kernel, host_cta or last_arriver"), std::string::npos);
+}
+
 TEST(Plan, SchedulesThatCannotRunAreListedAmongOthers) {
   const std::vector<std::string> arguments = {"plan",       "-w",      "llama-3-8b:1q1s512", "--gpu", "l40s,h200",
                                               "--schedule", "fa3,lean"};

@@ -10,8 +10,7 @@
 
 namespace splitwave::testing {
 
-using gpu::Variant;
-using schedules::MergeKind;
+using gpu::KernelConfig;
 using workloads::Workload;
 
 namespace {
@@ -23,33 +22,33 @@ bool ragged(const Workload& w) {
                      [&](const workloads::Request& r) { return r != w.requests.front(); });
 }
 
-void add_fixed_splits(const Workload& w, const Variant& v, std::int64_t workers, std::vector<Candidate>& all) {
+void add_fixed_splits(const Workload& w, const KernelConfig& v, std::int64_t workers, std::vector<Candidate>& all) {
   const std::int64_t outputs = static_cast<std::int64_t>(w.requests.size()) * w.geometry.kv_heads;
   const std::int32_t longest = workloads::padded_context_len(w);
   for (const std::int32_t splits : {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128}) {
     if (splits > 1 && outputs * splits > std::max<std::int64_t>(4 * workers, 1)) break;
     if (splits > 1 && longest < splits * v.cluster * 64) break;
-    all.push_back({fmt::format("fixed-split:{}", splits), v, MergeKind::last_arriver});
+    all.push_back({splits == 1 ? "fixed-split:1" : fmt::format("fixed-split:{}+last_arriver", splits), v});
   }
 }
 
 /// Kernels without rings, where they hold the whole items.
-void add_once(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>& all) {
-  for (const Variant& v : gpu::once_variants(w)) {
-    const Candidate whole{"fixed-split:1", v, MergeKind::last_arriver};
+void add_whole_item(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>& all) {
+  for (const KernelConfig& v : gpu::whole_item_configs(w)) {
+    const Candidate whole{"fixed-split:1", v};
     if (v.row_tiles != row_tiles || gpu::residency(w, v).workers == 0) continue;
-    if (gpu::is_simple(w, plan_of(w, whole), v)) all.push_back(whole);
+    if (gpu::fits_single_item_kernel(w, plan_of(w, whole), v)) all.push_back(whole);
   }
 }
 
-void add_ragged(const Workload& w, const Variant& v, std::int64_t workers, std::vector<Candidate>& all) {
+void add_ragged(const Workload& w, const KernelConfig& v, std::int64_t workers, std::vector<Candidate>& all) {
   const std::int64_t tokens = workloads::kv_bytes(w) / workloads::kv_bytes_per_token(w.geometry);
   for (std::int32_t size = 256; size <= 65536; size *= 2) {
     const std::int64_t items = tokens / size;
     if (items > 16 * workers || (items < workers / 8 && size > 256)) continue;
-    all.push_back({fmt::format("fixed-size:{}", size), v, MergeKind::last_arriver});
+    all.push_back({fmt::format("fixed-size:{}+last_arriver", size), v});
   }
-  all.push_back({"lean", v, MergeKind::last_arriver});
+  all.push_back({"lean+last_arriver", v});
 }
 
 }  // namespace
@@ -57,8 +56,8 @@ void add_ragged(const Workload& w, const Variant& v, std::int64_t workers, std::
 std::vector<Candidate> sweep_candidates(const Workload& w) {
   std::vector<Candidate> all;
   const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
-  add_once(w, row_tiles, all);
-  for (const Variant& v : gpu::variants(w)) {
+  add_whole_item(w, row_tiles, all);
+  for (const KernelConfig& v : gpu::kernel_configs(w)) {
     if (v.row_tiles != row_tiles) continue;
     const std::int64_t workers = gpu::residency(w, v).workers;
     if (workers == 0) continue;
@@ -66,7 +65,7 @@ std::vector<Candidate> sweep_candidates(const Workload& w) {
       if (v.cluster <= 2) add_ragged(w, v, workers, all);
     } else {
       add_fixed_splits(w, v, workers, all);
-      if (v.cluster == 1) all.push_back({"lean", v, MergeKind::last_arriver});
+      if (v.cluster == 1) all.push_back({"lean+last_arriver", v});
     }
   }
   return all;
@@ -74,44 +73,29 @@ std::vector<Candidate> sweep_candidates(const Workload& w) {
 
 Candidate plain_candidate(const std::string& schedule, const Workload& w) {
   const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
-  for (const Variant& v : gpu::variants(w)) {
-    if (v.row_tiles == row_tiles && v.warps == 4 && v.stages == 2 && v.cluster == 1) return {schedule, v, std::nullopt};
+  for (const KernelConfig& v : gpu::kernel_configs(w)) {
+    if (v.row_tiles == row_tiles && v.warps == 4 && v.stages == 2 && v.cluster == 1) return {schedule, v};
   }
   throw base::InputError(fmt::format("workload {}: no kernel of 4 warps with 2 stages", w.name));
 }
 
 schedules::Plan plan_of(const Workload& w, const Candidate& candidate) {
-  schedules::Grid grid = gpu::grid_of(w, candidate.variant);
-  grid.tile_q = candidate.variant.row_tiles * 8;
+  schedules::Grid grid = gpu::grid_of(w, candidate.config);
+  grid.tile_q = candidate.config.row_tiles * 8;
   grid.tile_kv = kTile;
-  schedules::Plan plan = schedules::make_plan(candidate.schedule, w, grid);
-  if (plan.merge != MergeKind::none && candidate.merge) plan.merge = *candidate.merge;
-  return plan;
+  return schedules::make_plan(candidate.schedule, w, grid);
 }
 
 std::string to_string(const Candidate& candidate) {
-  const std::string merge = !candidate.merge || *candidate.merge == MergeKind::last_arriver
-                                ? ""
-                                : fmt::format("+{}", schedules::to_string(*candidate.merge));
-  return fmt::format("{}@{}{}", candidate.schedule, gpu::to_string(candidate.variant), merge);
+  return fmt::format("{}@{}", candidate.schedule, gpu::to_string(candidate.config));
 }
 
 Candidate parse_candidate(const std::string& text) {
   const std::size_t at = text.find('@');
-  const std::size_t plus = text.find('+');
   if (at == std::string::npos) {
-    throw base::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT[+MERGE]", text));
+    throw base::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT", text));
   }
-  Candidate candidate;
-  candidate.schedule = text.substr(0, at);
-  candidate.variant = gpu::parse_variant(text.substr(at + 1, plus == std::string::npos ? plus : plus - at - 1));
-  if (plus != std::string::npos) {
-    const std::string merge = text.substr(plus + 1);
-    for (const MergeKind kind : {MergeKind::kernel, MergeKind::host_cta, MergeKind::last_arriver}) {
-      if (schedules::to_string(kind) == merge) candidate.merge = kind;
-    }
-  }
-  return candidate;
+  return {text.substr(0, at), gpu::parse_kernel_config(text.substr(at + 1))};
 }
 
 }  // namespace splitwave::testing

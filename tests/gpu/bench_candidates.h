@@ -2,11 +2,10 @@
 // Plans and kernels that a bench tries on a shape.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "gpu/variant.h"
+#include "gpu/kernel_config.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"
 
@@ -14,22 +13,20 @@ namespace splitwave::testing {
 
 struct Candidate {
   std::string schedule;
-  gpu::Variant variant;
-  std::optional<schedules::MergeKind> merge = schedules::MergeKind::last_arriver;  ///< none: the schedule's own
+  gpu::KernelConfig config;
   bool operator==(const Candidate&) const = default;
 };
 
 /// Every reasonable pair of a schedule and a kernel for the workload.
 std::vector<Candidate> sweep_candidates(const workloads::Workload& workload);
 
-/// The schedule on the workload's plainest kernel, 4 warps with 2 stages, with the schedule's own merge: what the
-/// schedules are compared by.
+/// The schedule on the workload's plainest kernel, 4 warps with 2 stages: what the schedules are compared by.
 Candidate plain_candidate(const std::string& schedule, const workloads::Workload& workload);
 
 /// The plan of a candidate.
 schedules::Plan plan_of(const workloads::Workload& workload, const Candidate& candidate);
 
-/// "fixed-split:4@r1w4s4t16c1" or "...+kernel" for another merge than the last arriver's.
+/// "fixed-split:4+last_arriver@r1w4s4t16c1"
 std::string to_string(const Candidate& candidate);
 Candidate parse_candidate(const std::string& text);
 

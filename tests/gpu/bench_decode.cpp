@@ -19,7 +19,7 @@
 #include "gpu/measure.h"
 #include "reports/record.h"
 #include "studies/choose.h"
-#include "studies/predict.h"
+#include "studies/records.h"
 #include "studies/target.h"
 #include "tests/gpu/bench_candidates.h"
 #include "tests/gpu/bench_shapes.h"
@@ -115,14 +115,14 @@ reports::Record time_candidate(const Shape& shape, const Candidate& candidate, c
   reports::Record record;
   record.workload = w.name;
   record.schedule = candidate.schedule;
-  record.kernel = gpu::to_string(candidate.variant);
+  record.kernel = gpu::to_string(candidate.config);
   try {
     const schedules::Plan plan = testing::plan_of(w, candidate);
-    record = studies::plan_record(w, plan, gpu::grid_of(w, candidate.variant), "");
+    record = studies::plan_record(w, plan, gpu::grid_of(w, candidate.config), "");
     record.schedule = candidate.schedule;
-    record.kernel = gpu::to_string(candidate.variant);
-    gpu::Decoder decoder(gpu::capacity_of(w, plan, candidate.variant));
-    const gpu::HostTimes host = decoder.set_plan(w, shape.tensors.addressing(), plan, candidate.variant, launch);
+    record.kernel = gpu::to_string(candidate.config);
+    gpu::Decoder decoder(gpu::capacity_of(w, plan, candidate.config));
+    const gpu::HostWork host = decoder.set_plan(w, shape.tensors.addressing(), plan, candidate.config, launch);
     decoder.synchronize();
     const gpu::Timing t = gpu::time_plan(w, shape.tensors, decoder, false, options.measure);
     record.seconds = t.median;
@@ -151,9 +151,9 @@ void time_shape(const Workload& w, const Options& options, Report& report) {
   const gpu::Timing floor = gpu::time_plain_read(w, tensors, options.measure);
   const Shape shape{w, std::move(tensors), floor};
   // Always timed with the others: what the model chooses.
-  const gpu::Choice chosen = gpu::choose(w);
-  const Candidate automatic{chosen.schedule, chosen.variant};
-  const bool overlaps = gpu::overlap_pays(w, chosen.plan, gpu::residency(w, chosen.variant));
+  const gpu::PlannedLaunch chosen = gpu::choose(w);
+  const Candidate automatic{chosen.plan.schedule, chosen.config};
+  const bool overlaps = gpu::overlap_pays(w, chosen.plan, gpu::residency(w, chosen.config));
   reports::Record own =
       time_candidate(shape, automatic, overlaps ? launch_options(options) : gpu::LaunchOptions{}, options);
   double best = own.seconds.value_or(0);
@@ -171,6 +171,7 @@ void time_shape(const Workload& w, const Options& options, Report& report) {
   reports::Record predicted;
   predicted.workload = w.name;
   predicted.schedule = own.schedule = studies::kAuto;
+  predicted.chosen = own.chosen = chosen.plan.schedule;
   predicted.kernel = own.kernel;
   predicted.seconds = chosen.predicted_seconds;
   report.add(std::move(own), "cuda");
@@ -214,7 +215,7 @@ int main(int argc, char** argv) {
   app.add_option("--most-gb", options.most_gb, "skip shapes with more K and V");
   app.add_option("--least-gb", options.least_gb, "skip shapes with less K and V");
   app.add_option("--out", options.out, "JSON Lines file of records, appended to");
-  app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT[+MERGE]; none: a sweep");
+  app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT; none: a sweep");
   app.add_option("--schedule", options.schedules, "schedules, each on the plainest kernel with its own merge")
       ->delimiter(',');
   app.add_flag("--list", options.list, "print the shapes as a CSV table and time nothing");

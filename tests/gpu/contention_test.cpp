@@ -13,8 +13,8 @@ double workers_of(const std::vector<PortLoad>& loads) {
                          [](double sum, const PortLoad& load) { return sum + load.workers; });
 }
 
-StreamLimits limits() {
-  StreamLimits l;
+ContentionLimits limits() {
+  ContentionLimits l;
   l.worker_rate = 100;
   l.worker_bytes_in_flight = 1;
   l.memory_bytes_per_second = [](double) { return 2400.0; };
@@ -48,7 +48,7 @@ TEST(Contention, AloneAtItsOwnRate) {
 }
 
 TEST(Contention, FewBytesInFlightShareEqually) {
-  StreamLimits few = limits();
+  ContentionLimits few = limits();
   few.fair_bytes = 1000;
   few.port_bytes = 2000;
   Contention machine(few, {{1, 24}, {1, 24}});

@@ -96,15 +96,46 @@ TEST(Encode, OtherPlansAreNotUniform) {
   EXPECT_FALSE(as_uniform(alike, dense_addressing(alike), changed));
 }
 
-TEST(Encode, NumbersThatDoNotFitAreRefused) {
-  const Workload w = testing::with_queries(testing::decode("rows", testing::geometry(128, 1, 64), {70000}), {600});
-  Plan plan = schedules::make_plan("fa2", w, schedules::Grid{132, 1, 128 * 600, 64});
-  if (plan.outputs.front().rows() > 65535) {
-    EXPECT_THROW(encode(w, plan), base::InputError);
+/// One request of as many query tokens as context, one head: rows of one output tile, or of tiles of `tile_q`.
+Workload prefill(std::int32_t tokens) {
+  return testing::with_queries(testing::decode("prefill", testing::geometry(1, 1, 64), {tokens}), {tokens});
+}
+
+std::string refusal(const Workload& w, const Plan& plan) {
+  try {
+    encode(w, plan);
+  } catch (const base::InputError& error) {
+    return error.what();
   }
-  Plan many = schedules::make_plan("fixed-size:1", testing::decode("parts", testing::geometry(1, 1, 64), {70000}),
-                                   schedules::Grid{132, 1, 0, 1});
-  EXPECT_THROW(encode(testing::decode("parts", testing::geometry(1, 1, 64), {70000}), many), base::InputError);
+  return "";
+}
+
+TEST(Encode, MoreRowsThanATableHoldsAreRefused) {
+  for (const std::int32_t rows : {65535, 65536}) {
+    const Workload w = prefill(rows);
+    const Plan plan = schedules::make_plan("fa2", w, schedules::Grid{132, 1, rows, 64});
+    ASSERT_EQ(plan.outputs.size(), 1U);
+    ASSERT_EQ(plan.outputs.front().rows(), rows);
+    EXPECT_EQ(refusal(w, plan), rows == 65535 ? ""
+                                              : "plan: a tile's number of rows is 65536; the CUDA kernels allow at "
+                                                "most 65535");
+  }
+  const Workload w = prefill(65536 + 128);
+  const Plan tiles = schedules::make_plan("fa2", w, schedules::Grid{132, 1, 128, 64});
+  EXPECT_EQ(refusal(w, tiles), "plan: a tile's first row is 65536; the CUDA kernels allow at most 65535");
+}
+
+TEST(Encode, MorePartsThanATableHoldsAreRefused) {
+  const workloads::Geometry one_head = testing::geometry(1, 1, 64);
+  for (const std::int32_t parts : {65535, 65536}) {
+    const Workload w = testing::decode("parts", one_head, {parts});
+    const Plan plan = schedules::make_plan("fixed-size:1", w, schedules::Grid{132, 1, 0, 1});
+    ASSERT_EQ(plan.items.size(), static_cast<std::size_t>(parts));
+    EXPECT_EQ(refusal(w, plan), parts == 65535 ? ""
+                                               : "plan: an output's number of parts is 65536; the CUDA kernels allow "
+                                                 "at most 65535");
+    EXPECT_EQ(as_uniform(w, dense_addressing(w), plan).has_value(), parts == 65535) << "the same fields";
+  }
 }
 
 }  // namespace

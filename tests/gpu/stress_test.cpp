@@ -30,21 +30,19 @@ bool same_bits(const HostResult& a, const HostResult& b) {
          std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
 }
 
-Variant variant_with(const Workload& w, std::int32_t cluster) {
+KernelConfig config_with(const Workload& w, std::int32_t cluster) {
   const std::int32_t row_tiles = row_tiles_for(w.geometry, w.geometry.group());
-  for (const Variant& v : variants(w)) {
+  for (const KernelConfig& v : kernel_configs(w)) {
     if (v.row_tiles == row_tiles && v.cluster == cluster) return v;
   }
-  return variants(w).front();
+  return kernel_configs(w).front();
 }
 
-/// A plan whose merge is `merge`, or nothing where it would wait for CTAs that are not resident.
-Plan plan_for(const Workload& w, const Variant& v, const char* name, MergeKind merge) {
+/// The schedule's plan with this merge.
+Plan plan_for(const Workload& w, const KernelConfig& v, const char* name, MergeKind merge) {
   schedules::Grid grid = grid_of(w, v);
   grid.tile_kv = 64;
-  Plan plan = schedules::make_plan(name, w, grid);
-  plan.merge = merge;
-  return plan;
+  return schedules::make_plan(std::string(name) + '+' + to_string(merge), w, grid);
 }
 
 class Stress : public testing::DeviceTest {};
@@ -54,20 +52,20 @@ TEST_F(Stress, ReplaysUnderMemoryLoadOnTwoStreams) {
   const Workload noise = testing::decode("noise", testing::geometry(32, 8, 128), std::vector<std::int32_t>(16, 8192));
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const DeviceTensors load = DeviceTensors::generate(noise, 1);
-  const Variant noise_variant = variant_with(noise, 1);
-  const Plan noise_plan = plan_for(noise, noise_variant, "fixed-split:2", MergeKind::last_arriver);
+  const KernelConfig noise_config = config_with(noise, 1);
+  const Plan noise_plan = plan_for(noise, noise_config, "fixed-split:2", MergeKind::last_arriver);
   for (const std::int32_t cluster : {1, 4}) {
-    const Variant v = variant_with(w, cluster);
+    const KernelConfig v = config_with(w, cluster);
     for (const MergeKind merge : kMerges) {
       const Plan plan = plan_for(w, v, "lean", merge);
       DeviceTensors a = DeviceTensors::upload(w, tensors);
       DeviceTensors b = DeviceTensors::upload(w, tensors);
       Decoder first(capacity_of(w, plan, v));
       Decoder second(capacity_of(w, plan, v));
-      Decoder third(capacity_of(noise, noise_plan, noise_variant));
+      Decoder third(capacity_of(noise, noise_plan, noise_config));
       first.set_plan(w, a.addressing(), plan, v);
       second.set_plan(w, b.addressing(), plan, v);
-      third.set_plan(noise, load.addressing(), noise_plan, noise_variant);
+      third.set_plan(noise, load.addressing(), noise_plan, noise_config);
       first.launch(a.pointers(0));
       first.synchronize();
       const HostResult expected = a.download();
@@ -92,7 +90,7 @@ TEST_F(Stress, DelayedCtasChangeNothing) {
   const Workload w = testing::decode("delayed", testing::geometry(16, 2, 128), {4000, 5, 900, 64});
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   for (const std::int32_t cluster : {1, 8}) {
-    const Variant v = variant_with(w, cluster);
+    const KernelConfig v = config_with(w, cluster);
     for (const MergeKind merge : kMerges) {
       const Plan plan = plan_for(w, v, "lean", merge);
       const HostResult expected = run(w, tensors, plan, v);
@@ -108,13 +106,12 @@ TEST_F(Stress, DelayedCtasChangeNothing) {
 TEST_F(Stress, GridsFromOneCtaToTenTimesWhatIsResident) {
   const Workload w = testing::decode("grids", testing::geometry(16, 2, 128), {4000, 5, 900, 64, 2000});
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
-  const Variant v = variant_with(w, 1);
+  const KernelConfig v = config_with(w, 1);
   const std::int32_t resident = residency(w, v).workers;
   for (const std::int32_t ctas : {1, 2, resident - 1, resident, resident + 1, 10 * resident}) {
     for (const MergeKind merge : kMerges) {
       schedules::Grid grid{ctas, 1, 0, 16};
-      Plan plan = schedules::make_plan("lean", w, grid);
-      plan.merge = merge;
+      const Plan plan = schedules::make_plan("lean+" + to_string(merge), w, grid);
       if (merge == MergeKind::host_cta && plan.ctas() > resident) {
         EXPECT_THROW(run(w, tensors, plan, v), base::InputError);
         continue;
@@ -129,7 +126,7 @@ TEST_F(Stress, ADroppedArrivalEndsInANamedError) {
   const Workload w = testing::decode("dropped", testing::geometry(16, 2, 128), {4000});
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   for (const std::int32_t cluster : {1, 4}) {
-    const Variant v = variant_with(w, cluster);
+    const KernelConfig v = config_with(w, cluster);
     for (const MergeKind merge : {MergeKind::host_cta, MergeKind::last_arriver}) {
       const Plan plan = plan_for(w, v, "fixed-split:4", merge);
       DeviceTensors on_device = DeviceTensors::upload(w, tensors);
@@ -163,7 +160,7 @@ TEST_F(Stress, ThousandStepsOfGrowingContexts) {
   Workload longest = testing::decode("growing", testing::geometry(8, 2, 64), {1300, 1100, 1005});
   longest = testing::paged(longest, 16);
   const Tensors tensors = workloads::make_tensors(longest, testing::kTensorBytes);
-  const Variant v = variant_with(longest, 1);
+  const KernelConfig v = config_with(longest, 1);
   DeviceTensors on_device = DeviceTensors::upload(longest, tensors);
   const KvAddressing addressing = on_device.addressing();
   const std::int32_t workers = 40;
@@ -172,9 +169,7 @@ TEST_F(Stress, ThousandStepsOfGrowingContexts) {
     for (std::size_t r = 0; r < w.requests.size(); ++r) {
       w.requests[r].context_len = longest.requests[r].context_len - 1000 + step;
     }
-    Plan plan = schedules::make_plan("lean", w, schedules::Grid{workers, 1, 0, 16});
-    plan.merge = MergeKind::last_arriver;
-    return plan;
+    return schedules::make_plan("lean+last_arriver", w, schedules::Grid{workers, 1, 0, 16});
   };
   Capacity capacity;
   capacity.items = 200;

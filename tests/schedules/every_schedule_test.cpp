@@ -7,6 +7,7 @@
 #include <cctype>
 #include <limits>
 
+#include "base/error.h"
 #include "schedules/metrics.h"
 #include "schedules/schedules.h"
 #include "schedules/validate.h"
@@ -96,6 +97,27 @@ TEST(EverySchedule, PlansRealSizes) {
   }
 }
 
+bool is_refused(const std::string& name, const workloads::Workload& w, const Grid& grid) {
+  try {
+    make_plan(name, w, grid);
+    return false;
+  } catch (const base::InputError&) {
+    return true;
+  }
+}
+
+/// Only CTAs that wait ask for something that a plan may not have.
+TEST_P(Battery, ValidatesWithOtherMerges) {
+  for (const workloads::Workload& w : testing::battery()) {
+    for (const Grid& grid : {Grid{2, 1, 0, 0}, Grid{132, 2, 0, 0}, Grid{16, 1, 16, 100}}) {
+      expect_valid(GetParam() + "+kernel", w, grid);
+      expect_valid(GetParam() + "+last_arriver", w, grid);
+      const std::string waiting = GetParam() + "+host_cta";
+      if (GetParam() == "lean" || !is_refused(waiting, w, grid)) expect_valid(waiting, w, grid);
+    }
+  }
+}
+
 rc::Gen<std::int32_t> context_len() {
   return rc::gen::weightedOneOf<std::int32_t>({{2, rc::gen::inRange(0, 4)},
                                                {4, rc::gen::inRange(0, 600)},
@@ -139,6 +161,19 @@ RC_GTEST_PROP(EverySchedule, MakesValidPlansOfAnything, ()) {
   const std::vector<std::string> problems = violations(w, plan);
   if (!problems.empty()) RC_FAIL(name + ": " + problems.front());
   RC_ASSERT(plan == make_plan(name, w, grid));
+}
+
+RC_GTEST_PROP(EverySchedule, MakesValidPlansWithAnyMerge, ()) {
+  const workloads::Workload w = any_workload();
+  const Grid grid = any_grid();
+  const std::string merge = *rc::gen::element<std::string>("kernel", "host_cta", "last_arriver");
+  const std::string name = *rc::gen::elementOf(names()) + '+' + merge;
+  if (merge == "host_cta" && is_refused(name, w, grid)) return;
+  const Plan plan = make_plan(name, w, grid);
+  const std::vector<std::string> problems = violations(w, plan);
+  if (!problems.empty()) RC_FAIL(name + ": " + problems.front());
+  RC_ASSERT(plan.merge == MergeKind::none || to_string(plan.merge) == merge);
+  if (merge == "host_cta" && plan.merge != MergeKind::none) RC_ASSERT(plan.ctas() <= grid.resident());
 }
 
 RC_GTEST_PROP(Lean, GivesCtasTheSameNumberOfTiles, ()) {

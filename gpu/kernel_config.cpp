@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/variant.h"
+#include "gpu/kernel_config.h"
 
 #include <fmt/format.h>
 
@@ -7,39 +7,38 @@
 #include <charconv>
 
 #include "base/error.h"
+#include "gpu/compiled_kernels.h"
 #include "gpu/cuda_check.h"
 #include "gpu/device.h"
-#include "gpu/kernel_choice.h"
 
 namespace splitwave::gpu {
 
 using base::InputError;
 
-std::string to_string(const Variant& variant) {
-  return fmt::format("r{}w{}s{}t{}c{}", variant.row_tiles, variant.warps, variant.stages, variant.tokens,
-                     variant.cluster);
+std::string to_string(const KernelConfig& config) {
+  return fmt::format("r{}w{}s{}t{}c{}", config.row_tiles, config.warps, config.stages, config.tokens, config.cluster);
 }
 
-Variant parse_variant(std::string_view text) {
-  Variant variant;
+KernelConfig parse_kernel_config(std::string_view text) {
+  KernelConfig config;
   const char* at = text.data();
   const char* end = text.data() + text.size();
-  const std::pair<char, std::int32_t*> parts[] = {{'r', &variant.row_tiles},
-                                                  {'w', &variant.warps},
-                                                  {'s', &variant.stages},
-                                                  {'t', &variant.tokens},
-                                                  {'c', &variant.cluster}};
+  const std::pair<char, std::int32_t*> parts[] = {{'r', &config.row_tiles},
+                                                  {'w', &config.warps},
+                                                  {'s', &config.stages},
+                                                  {'t', &config.tokens},
+                                                  {'c', &config.cluster}};
   for (const auto& [letter, value] : parts) {
     std::from_chars_result result{};
     const bool named = at != end && *at == letter;
     if (named) result = std::from_chars(at + 1, end, *value);
     if (!named || result.ec != std::errc{} || *value < 1) {
-      throw InputError(fmt::format("kernel variant '{}': expected the form r1w4s4t16c1", text));
+      throw InputError(fmt::format("kernel config '{}': expected the form r1w4s4t16c1", text));
     }
     at = result.ptr;
   }
-  if (at != end) throw InputError(fmt::format("kernel variant '{}': expected the form r1w4s4t16c1", text));
-  return variant;
+  if (at != end) throw InputError(fmt::format("kernel config '{}': expected the form r1w4s4t16c1", text));
+  return config;
 }
 
 std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry) {
@@ -81,32 +80,32 @@ bool cluster_fits(const DecodeKernel& kernel, std::int32_t cluster) {
 
 }  // namespace
 
-const DecodeKernel& find_kernel(const workloads::Workload& workload, const Variant& variant) {
+const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config) {
   for (const DecodeKernel& kernel : kernels_for(workload.geometry)) {
-    if (kernel.row_tiles == variant.row_tiles && kernel.warps == variant.warps && kernel.stages == variant.stages &&
-        kernel.tokens == variant.tokens && fits(kernel, workload) && cluster_fits(kernel, variant.cluster)) {
+    if (kernel.row_tiles == config.row_tiles && kernel.warps == config.warps && kernel.stages == config.stages &&
+        kernel.tokens == config.tokens && fits(kernel, workload) && cluster_fits(kernel, config.cluster)) {
       return kernel;
     }
   }
   throw InputError(
-      fmt::format("kernel variant {}: not compiled for head_dim {}", to_string(variant), workload.geometry.head_dim));
+      fmt::format("kernel config {}: not compiled for head_dim {}", to_string(config), workload.geometry.head_dim));
 }
 
 namespace {
 
-std::span<const DecodeKernel> simple_kernels_for(const workloads::Geometry& g) {
+std::span<const DecodeKernel> single_item_kernels_for(const workloads::Geometry& g) {
   const bool f16 = g.dtype == workloads::Dtype::f16;
-  if (g.head_dim == 64) return f16 ? f16_d64_simple_kernels() : bf16_d64_simple_kernels();
-  if (g.head_dim == 256) return f16 ? f16_d256_simple_kernels() : bf16_d256_simple_kernels();
-  return f16 ? f16_d128_simple_kernels() : bf16_d128_simple_kernels();
+  if (g.head_dim == 64) return f16 ? f16_d64_single_item_kernels() : bf16_d64_single_item_kernels();
+  if (g.head_dim == 256) return f16 ? f16_d256_single_item_kernels() : bf16_d256_single_item_kernels();
+  return f16 ? f16_d128_single_item_kernels() : bf16_d128_single_item_kernels();
 }
 
 }  // namespace
 
-const DecodeKernel* find_simple_kernel(const workloads::Workload& workload, const Variant& variant) {
-  for (const DecodeKernel& kernel : simple_kernels_for(workload.geometry)) {
-    if (kernel.row_tiles == variant.row_tiles && kernel.warps == variant.warps && kernel.stages == variant.stages &&
-        kernel.tokens == variant.tokens && kernel.simple_cluster == variant.cluster && fits(kernel, workload)) {
+const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config) {
+  for (const DecodeKernel& kernel : single_item_kernels_for(workload.geometry)) {
+    if (kernel.row_tiles == config.row_tiles && kernel.warps == config.warps && kernel.stages == config.stages &&
+        kernel.tokens == config.tokens && kernel.single_item_cluster == config.cluster && fits(kernel, workload)) {
       return &kernel;
     }
   }
@@ -125,32 +124,30 @@ std::int32_t shared_bytes(const DecodeKernel& kernel, std::int32_t cluster) {
   return cluster > 1 ? kernel.cluster_shared_bytes : kernel.shared_bytes;
 }
 
-std::vector<Variant> variants(const workloads::Workload& workload) {
-  const Device device = current_device();
-  std::vector<Variant> all;
+std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, const Device& device) {
+  std::vector<KernelConfig> all;
   for (const DecodeKernel& kernel : kernels_for(workload.geometry)) {
     if (!fits(kernel, workload)) continue;
     for (const std::int32_t cluster : {1, 2, 4, 8}) {
       if (!cluster_fits(kernel, cluster) || (cluster > 1 && device.compute_capability < 90)) continue;
       if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
-      Variant variant;
-      variant.row_tiles = kernel.row_tiles;
-      variant.warps = kernel.warps;
-      variant.stages = kernel.stages;
-      variant.tokens = kernel.tokens;
-      variant.cluster = cluster;
-      all.push_back(variant);
+      KernelConfig config;
+      config.row_tiles = kernel.row_tiles;
+      config.warps = kernel.warps;
+      config.stages = kernel.stages;
+      config.tokens = kernel.tokens;
+      config.cluster = cluster;
+      all.push_back(config);
     }
   }
   return all;
 }
 
-std::vector<Variant> once_variants(const workloads::Workload& workload) {
+std::vector<KernelConfig> whole_item_configs(const workloads::Workload& workload, const Device& device) {
   kernels_for(workload.geometry);  // or throw
-  const Device device = current_device();
-  std::vector<Variant> all;
-  for (const DecodeKernel& kernel : simple_kernels_for(workload.geometry)) {
-    const std::int32_t cluster = kernel.simple_cluster;
+  std::vector<KernelConfig> all;
+  for (const DecodeKernel& kernel : single_item_kernels_for(workload.geometry)) {
+    const std::int32_t cluster = kernel.single_item_cluster;
     if (kernel.stages > 1 || !fits(kernel, workload) || (cluster > 1 && device.compute_capability < 90)) continue;
     if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
     all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster});
@@ -161,21 +158,23 @@ std::vector<Variant> once_variants(const workloads::Workload& workload) {
 namespace {
 
 /// No output is split, and no item empty or longer than the CTAs hold.
-bool fits_at_once(const schedules::Plan& plan, const Variant& variant) {
+bool holds_whole_items(const schedules::Plan& plan, const KernelConfig& config) {
   return plan.merges.empty() && std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
-           return item.tokens() > 0 && item.tokens() <= variant.most_tokens();
+           return item.tokens() > 0 && item.tokens() <= config.most_tokens();
          });
 }
 
 }  // namespace
 
-bool is_simple(const workloads::Workload& workload, const schedules::Plan& plan, const Variant& variant) {
+bool fits_single_item_kernel(const workloads::Workload& workload, const schedules::Plan& plan,
+                             const KernelConfig& config) {
   const std::int32_t group = workload.geometry.group();
   const auto lists = static_cast<std::size_t>(plan.lists());
-  if (find_simple_kernel(workload, variant) == nullptr || plan.merge == schedules::MergeKind::host_cta) return false;
-  if (workloads::max_query_len(workload) != 1 || group > 8 * variant.row_tiles) return false;
+  if (find_single_item_kernel(workload, config) == nullptr || plan.merge == schedules::MergeKind::host_cta)
+    return false;
+  if (workloads::max_query_len(workload) != 1 || group > 8 * config.row_tiles) return false;
   if (plan.dispatch == schedules::Dispatch::queue || lists != plan.items.size()) return false;
-  if (variant.stages == 1 && !fits_at_once(plan, variant)) return false;
+  if (config.stages == 1 && !holds_whole_items(plan, config)) return false;
   for (std::size_t i = 0; i < lists; ++i) {
     if (plan.cta_begin[i] != static_cast<std::int32_t>(i)) return false;
   }
@@ -184,11 +183,11 @@ bool is_simple(const workloads::Workload& workload, const schedules::Plan& plan,
   });
 }
 
-Residency residency(const workloads::Workload& workload, const Variant& variant) {
-  const DecodeKernel* simple = variant.stages == 1 ? find_simple_kernel(workload, variant) : nullptr;
-  const DecodeKernel& kernel = simple != nullptr ? *simple : find_kernel(workload, variant);
+Residency residency(const workloads::Workload& workload, const KernelConfig& config) {
+  const DecodeKernel* single_item = config.stages == 1 ? find_single_item_kernel(workload, config) : nullptr;
+  const DecodeKernel& kernel = single_item != nullptr ? *single_item : find_kernel(workload, config);
   const Device device = current_device();
-  const std::int32_t shared = shared_bytes(kernel, variant.cluster);
+  const std::int32_t shared = shared_bytes(kernel, config.cluster);
   // The most that any cluster size needs: the attribute is the kernel's, and launches of other sizes may be under way.
   const auto most = static_cast<int>(std::min<std::int64_t>(kernel.cluster_shared_bytes, device.shared_bytes_per_cta));
   SPLITWAVE_CUDA_CHECK(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
@@ -196,34 +195,37 @@ Residency residency(const workloads::Workload& workload, const Variant& variant)
   SPLITWAVE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
       &result.ctas_per_sm, kernel.function, kernel.warps * 32, static_cast<std::size_t>(shared)));
   result.workers = result.ctas_per_sm * device.sms;
-  if (variant.cluster > 8) {
+  if (config.cluster > 8) {
     SPLITWAVE_CUDA_CHECK(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
   }
-  if (variant.cluster > 1) {
+  if (config.cluster > 1) {
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
-    attribute.val.clusterDim = {static_cast<unsigned>(variant.cluster), 1, 1};
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(variant.cluster) * 1024);
-    config.blockDim = dim3(static_cast<unsigned>(kernel.warps) * 32);
-    config.dynamicSmemBytes = static_cast<std::size_t>(shared);
-    config.attrs = &attribute;
-    config.numAttrs = 1;
-    SPLITWAVE_CUDA_CHECK(cudaOccupancyMaxActiveClusters(&result.workers, kernel.function, &config));
+    attribute.val.clusterDim = {static_cast<unsigned>(config.cluster), 1, 1};
+    cudaLaunchConfig_t query{};
+    query.gridDim = dim3(static_cast<unsigned>(config.cluster) * 1024);
+    query.blockDim = dim3(static_cast<unsigned>(kernel.warps) * 32);
+    query.dynamicSmemBytes = static_cast<std::size_t>(shared);
+    query.attrs = &attribute;
+    query.numAttrs = 1;
+    SPLITWAVE_CUDA_CHECK(cudaOccupancyMaxActiveClusters(&result.workers, kernel.function, &query));
   }
   return result;
 }
 
-schedules::Grid grid_of(const workloads::Workload& workload, const Variant& variant) {
-  const Residency where = residency(workload, variant);
+schedules::Grid grid_of(const Residency& where, const KernelConfig& config) {
   schedules::Grid grid;
   grid.ctas_per_sm = 1;
   grid.sms = where.workers;
-  if (variant.cluster == 1 && where.ctas_per_sm > 0) {
+  if (config.cluster == 1 && where.ctas_per_sm > 0) {
     grid.ctas_per_sm = where.ctas_per_sm;
     grid.sms = where.workers / where.ctas_per_sm;
   }
   return grid;
+}
+
+schedules::Grid grid_of(const workloads::Workload& workload, const KernelConfig& config) {
+  return grid_of(residency(workload, config), config);
 }
 
 std::int32_t row_tiles_for(const workloads::Geometry& geometry, std::int32_t rows) {

@@ -78,13 +78,13 @@ __device__ __forceinline__ void share_weights(const Cta<Config>& cta, const Scor
 
 /// O^T = V^T P^T over all tokens for the warp's tiles of the head dimension; hands the finished fragments on.
 template <class Config>
-__device__ __forceinline__ void multiply_values_once(const Cta<Config>& cta, const Rows& rows,
-                                                     const float (&maximum)[Config::kRowTiles][2]) {
+__device__ __forceinline__ void multiply_values_whole(const Cta<Config>& cta, const Rows& rows,
+                                                      const float (&maximum)[Config::kRowTiles][2]) {
   using T = ptx::Traits<typename Config::Element>;
   constexpr int kTiles = (Config::kDimTiles + Config::kWarps - 1) / Config::kWarps;  // of the warp
   constexpr int kChains = kTiles * Config::kRowTiles == 1 ? 4 : kTiles * Config::kRowTiles == 2 ? 2 : 1;
 #if __CUDA_ARCH__ >= 900
-  if (Config::kSimpleCluster > 1) ptx::cluster_wait();
+  if (Config::kSingleItemCluster > 1) ptx::cluster_wait();
 #endif
   if (Config::kDimTiles % Config::kWarps != 0 && cta.warp >= Config::kDimTiles) return;
   float o[kChains][kTiles][Config::kRowTiles][4] = {};
@@ -109,7 +109,7 @@ __device__ __forceinline__ void multiply_values_once(const Cta<Config>& cta, con
     }
   }
   const auto* sums = reinterpret_cast<const float2*>(cta.shared + Config::kSumsOffset) + (cta.lane & 3);
-  constexpr Sink kSink = Config::kSimpleCluster > 1 ? Sink::ranks : Sink::output;
+  constexpr Sink kSink = Config::kSingleItemCluster > 1 ? Sink::ranks : Sink::output;
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
     Running run;
@@ -136,8 +136,8 @@ __device__ __forceinline__ void multiply_values_once(const Cta<Config>& cta, con
 
 /// The one item of a CTA of a plan that splits nothing and gives no warp more than one chunk.
 template <class Config>
-__device__ __forceinline__ void run_once(const Cta<Config>& cta, std::uint32_t stage, Loader<Config>& loader,
-                                         bool wait_after_fill) {
+__device__ __forceinline__ void run_whole_item(const Cta<Config>& cta, std::uint32_t stage, Loader<Config>& loader,
+                                               bool wait_after_fill) {
   const DecodeParams& params = cta.params;
   const DeviceItem item = only_item(cta);
   const Rows rows = rows_of<Config>(params, item, 0);
@@ -172,7 +172,7 @@ __device__ __forceinline__ void run_once(const Cta<Config>& cta, std::uint32_t s
   ptx::wait_copies<0>();
   __syncthreads();
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
-  multiply_values_once(cta, rows, maximum);
+  multiply_values_whole(cta, rows, maximum);
   combine_ranks(cta, rows, -1);
 }
 

@@ -3,8 +3,8 @@
 
 namespace splitwave::gpu {
 
-std::span<const DecodeKernel> bf16_d128_simple_kernels() {
-  return d128_simple_kernels<__nv_bfloat16>();
+std::span<const DecodeKernel> bf16_d256_single_item_kernels() {
+  return d256_single_item_kernels<__nv_bfloat16>();
 }
 
 }  // namespace splitwave::gpu

@@ -3,8 +3,8 @@
 
 namespace splitwave::gpu {
 
-std::span<const DecodeKernel> f16_d128_simple_kernels() {
-  return d128_simple_kernels<__half>();
+std::span<const DecodeKernel> f16_d64_single_item_kernels() {
+  return d64_single_item_kernels<__half>();
 }
 
 }  // namespace splitwave::gpu

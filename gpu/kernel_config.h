@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which kernel of the family runs a plan.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gpu/device.h"
+#include "schedules/grid.h"
+#include "schedules/plan.h"
+#include "workloads/workload.h"
+
+namespace splitwave::gpu {
+
+/// What a decode kernel is compiled for, and the cluster that it is launched with: a worker of a plan is a cluster of
+/// `cluster` CTAs that share each item. One config may have two kernels (docs/kernels.md): a list kernel for any plan,
+/// and a single-item kernel; without a ring only the latter, which then is a whole-item kernel.
+struct KernelConfig {
+  std::int32_t row_tiles = 1;  ///< tiles of 8 packed query rows per CTA
+  std::int32_t warps = 4;
+  std::int32_t stages = 4;   ///< of each warp's ring; 1: a whole-item kernel, whose CTA holds all its tokens at once
+  std::int32_t tokens = 16;  ///< KV tokens per stage
+  std::int32_t cluster = 1;
+  /// Bytes of K and V that a CTA has under way.
+  std::int64_t bytes_in_flight(std::int32_t head_dim) const {
+    return std::int64_t{warps} * stages * tokens * head_dim * 4;
+  }
+  /// Most tokens of an item; 0: any number.
+  std::int32_t most_tokens() const { return stages == 1 ? cluster * warps * tokens : 0; }
+  bool operator==(const KernelConfig&) const = default;
+};
+
+/// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster.
+std::string to_string(const KernelConfig& config);
+
+/// Reads to_string's form back. Throws InputError naming what is allowed.
+KernelConfig parse_kernel_config(std::string_view text);
+
+/// True if the config's single-item kernel, where it has one, can run the plan: single queries, each list one item with
+/// all query heads of a KV head, which fit the config's rows, and no merge that waits. Without rings also: no output
+/// split, no item empty or of more than most_tokens(). Needs no device.
+bool fits_single_item_kernel(const workloads::Workload& workload, const schedules::Plan& plan,
+                             const KernelConfig& config);
+
+/// Where a kernel runs: the occupancy that the CUDA runtime reports for the device.
+struct Residency {
+  std::int32_t ctas_per_sm = 0;
+  std::int32_t workers = 0;  ///< clusters (or CTAs, without clusters) resident at a time on the whole device
+};
+
+/// Configs compiled for the workload's dtype, head dimension and layout that the device can run, clusters of 1, 2, 4
+/// and 8 where it has them. Throws InputError naming the key if no kernel is compiled for the geometry
+/// (MLA, f32, head dimensions other than 64, 128, 256), MissingError without a device.
+std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, const Device& device = current_device());
+
+/// The configs without rings, clusters of 16 among them. They run only plans that fits_single_item_kernel() accepts.
+/// Throws as kernel_configs() does.
+std::vector<KernelConfig> whole_item_configs(const workloads::Workload& workload,
+                                             const Device& device = current_device());
+
+/// Of the current device. Throws InputError if the config is not among kernel_configs(workload).
+Residency residency(const workloads::Workload& workload, const KernelConfig& config);
+
+/// What a schedule may know of the device when this config runs its plan: workers as CTAs, one list each.
+schedules::Grid grid_of(const Residency& where, const KernelConfig& config);
+/// The same for the current device. Throws as residency() does.
+schedules::Grid grid_of(const workloads::Workload& workload, const KernelConfig& config);
+
+/// Least row tiles that hold `rows` packed rows, as far as there are kernels; more rows take several row blocks.
+std::int32_t row_tiles_for(const workloads::Geometry& geometry, std::int32_t rows);
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/prepare.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+
+#include "base/error.h"
+#include "gpu/compiled_kernels.h"
+#include "gpu/encode.h"
+
+namespace splitwave::gpu {
+
+using base::InputError;
+using schedules::Dispatch;
+using schedules::MergeKind;
+using schedules::Plan;
+using workloads::Workload;
+
+namespace {
+
+constexpr std::int32_t kMostCluster = 8;  // of those whose results are merged
+constexpr double kLog2E = 1.4426950408889634;
+
+std::int32_t row_blocks_of(std::int32_t rows, std::int32_t row_tiles) {
+  return std::max(1, (rows + 8 * row_tiles - 1) / (8 * row_tiles));
+}
+
+InKernelMerge in_kernel(MergeKind merge) {
+  switch (merge) {
+    case MergeKind::host_cta:
+      return InKernelMerge::host_cta;
+    case MergeKind::last_arriver:
+      return InKernelMerge::last_arriver;
+    case MergeKind::none:
+    case MergeKind::kernel:
+      break;
+  }
+  return InKernelMerge::none;
+}
+
+std::uint32_t dependent_launch_bits(const LaunchOptions& options) {
+  if (options.overlap == Overlap::none) return 0;
+  const std::uint32_t wait = options.overlap == Overlap::wait_first ? kWaitFirst : kWaitAfterFill;
+  return wait | (options.trigger == Trigger::at_start ? kTriggerFirst : kTriggerLate);
+}
+
+void check_fits(const Workload& workload, const KvAddressing& addressing, const Plan& plan, const KernelConfig& config,
+                const LaunchOptions& options, const Capacity& capacity) {
+  const PlanSize size = size_of(plan);
+  const std::int64_t partials = size.slots * row_blocks_of(size.most_rows, config.row_tiles);
+  const std::int64_t items = size.items + std::max(0, spare_lists_of(capacity, options) - size.lists);
+  if (items > capacity.items || size.merges > capacity.merges || partials > capacity.partials ||
+      config.row_tiles > capacity.row_tiles || workload.geometry.head_dim > capacity.head_dim) {
+    throw InputError(
+        fmt::format("plan {}: {} items, {} merges and {} partial results do not fit the decoder's "
+                    "capacity of {}, {} and {}",
+                    plan.schedule, items, size.merges, partials, capacity.items, capacity.merges, capacity.partials));
+  }
+  if (addressing.token_stride * bytes_per_element(workload.geometry.dtype) > std::numeric_limits<std::int32_t>::max()) {
+    throw InputError(fmt::format("workload {}: K and V of neighbouring tokens lie 2 GiB apart or more", workload.name));
+  }
+}
+
+DecodeParams decode_params(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
+                           const KernelConfig& config, const LaunchOptions& options, const Workspace& workspace) {
+  const workloads::Geometry& g = workload.geometry;
+  const std::int64_t element = bytes_per_element(g.dtype);
+  DecodeParams params;
+  params.items = reinterpret_cast<const DeviceItem*>(workspace.tables.get());
+  params.partials = workspace.partials.get();
+  params.partial_sums = workspace.partial_sums.get();
+  params.queue = workspace.control.get();
+  params.error = workspace.control.get() + 1;
+  params.arrivals = workspace.control.get() + 2;
+  params.token_stride = static_cast<std::int32_t>(addressing.token_stride * element);
+  params.head_stride = addressing.page_head_stride * element;
+  params.page_stride = addressing.page_stride * element;
+  params.page_size = addressing.page_size;
+  const auto page_size = static_cast<std::uint32_t>(addressing.page_size);
+  params.page_shift = std::has_single_bit(page_size) ? std::countr_zero(page_size) : -1;
+  params.query_heads = g.query_heads;
+  params.cluster_shift = std::countr_zero(static_cast<std::uint32_t>(config.cluster));
+  params.lists = plan.lists();
+  params.workers = plan.dispatch == Dispatch::queue ? plan.workers : 0;
+  params.causal = g.causal ? 1 : 0;
+  params.window = g.window.value_or(0);
+  params.scale_log2 = static_cast<float>(g.scale() * kLog2E);
+  params.dependent_launch = dependent_launch_bits(options);
+  params.merge = in_kernel(plan.merge);
+  params.l2_policy = options.keep_kv_in_l2 ? kEvictNormal : kEvictFirst;
+  params.wait_nanoseconds = static_cast<std::uint64_t>(options.wait_seconds * 1e9);
+  params.injection.delay_seed = options.delay_seed;
+  params.injection.drop_slot = static_cast<std::uint32_t>(options.dropped_slot + 1);
+  return params;
+}
+
+MergeParams merge_params(const DecodeParams& decode, const LaunchOptions& options, const Workspace& workspace) {
+  MergeParams params;
+  params.merges = reinterpret_cast<const DeviceMerge*>(workspace.tables.get() + workspace.merges_offset());
+  params.partials = workspace.partials.get();
+  params.partial_sums = workspace.partial_sums.get();
+  params.query_heads = decode.query_heads;
+  params.cluster_shift = decode.cluster_shift;
+  params.dependent_launch = options.overlap == Overlap::none ? 0 : kWaitFirst | kTriggerFirst;
+  return params;
+}
+
+/// The single-item kernel, if these launches may use it; else null.
+const DecodeKernel* single_item_kernel(const Workload& workload, const Plan& plan, const KernelConfig& config,
+                                       const LaunchOptions& options) {
+  const bool hooks = options.delay_seed != 0 || options.dropped_slot >= 0 || options.count_visits;
+  if (hooks || options.replayable || !fits_single_item_kernel(workload, plan, config)) return nullptr;
+  return find_single_item_kernel(workload, config);
+}
+
+const Residency& residency_of(const DecodeKernel& kernel, const Workload& workload, const KernelConfig& config,
+                              KnownResidency& known) {
+  if (known.kernel != &kernel || known.cluster != config.cluster) {
+    known.where = residency(workload, config);  // also allows the kernel its shared memory
+    known.kernel = &kernel;
+    known.cluster = config.cluster;
+  }
+  return known.where;
+}
+
+dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig& config, const LaunchOptions& options,
+                 const UniformPlan& uniform, std::int32_t row_blocks, const Capacity& capacity) {
+  const auto cluster = static_cast<unsigned>(config.cluster);
+  if (uniform.parts > 0) {
+    const auto tiles = static_cast<unsigned>(uniform.tiles_per_request);
+    const auto requests = static_cast<unsigned>(workload.requests.size());
+    const bool swapped = uniform.requests_fastest != 0;
+    return {static_cast<unsigned>(uniform.parts) * cluster, swapped ? requests : tiles, swapped ? tiles : requests};
+  }
+  std::int32_t workers = plan.ctas();
+  if (plan.dispatch != Dispatch::queue) workers = std::max(workers, spare_lists_of(capacity, options));
+  return {static_cast<unsigned>(workers) * cluster, static_cast<unsigned>(row_blocks), 1};
+}
+
+Launch decode_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,
+                     const LaunchOptions& options, const UniformPlan& uniform, const Capacity& capacity,
+                     KnownResidency& known) {
+  const DecodeKernel* single_item = single_item_kernel(workload, plan, config, options);
+  if (config.stages == 1 && single_item == nullptr) {
+    throw InputError(
+        fmt::format("plan {}: kernel {} takes only single queries of 1 to {} tokens, one per list, and no splits",
+                    plan.schedule, to_string(config), config.most_tokens()));
+  }
+  const DecodeKernel& kernel = config.stages == 1 ? *single_item : find_kernel(workload, config);
+  const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
+  const std::int64_t resident = residency_of(kernel, workload, config, known).workers;
+  const std::int64_t workers = static_cast<std::int64_t>(plan.ctas()) * row_blocks;
+  if (plan.merge == MergeKind::host_cta && workers > resident) {
+    throw InputError(fmt::format("plan {}: its merge waits for {} workers, but {} are resident with kernel {}",
+                                 plan.schedule, workers, resident, to_string(config)));
+  }
+  Launch launch;
+  launch.function = kernel.function;
+  launch.threads = kernel.warps * 32;
+  launch.shared_bytes = shared_bytes(kernel, config.cluster);
+  if (single_item != nullptr) {
+    launch.function = single_item->function;
+    launch.shared_bytes = shared_bytes(*single_item, config.cluster);
+    SPLITWAVE_CUDA_CHECK(
+        cudaFuncSetAttribute(single_item->function, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes));
+  }
+  launch.cluster = config.cluster;
+  launch.overlaps = options.overlap != Overlap::none;
+  launch.grid = decode_grid(workload, plan, config, options, uniform, row_blocks, capacity);
+  return launch;
+}
+
+Launch merge_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,
+                    const LaunchOptions& options, const Capacity& capacity) {
+  const MergeKernel& kernel = find_merge_kernel(workload.geometry, config.row_tiles);
+  const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
+  const std::size_t merges = options.replayable ? static_cast<std::size_t>(capacity.merges) : plan.merges.size();
+  Launch launch;
+  launch.function = kernel.function;
+  launch.threads = kernel.threads;
+  launch.grid = dim3(static_cast<unsigned>(std::max<std::size_t>(1, merges)), static_cast<unsigned>(row_blocks), 1);
+  launch.overlaps = options.overlap != Overlap::none;
+  return launch;
+}
+
+/// Where the encoder puts each item of the plan.
+std::vector<std::int64_t> table_index_of(const Plan& plan, std::int32_t spare_lists) {
+  std::vector<std::int64_t> index(plan.items.size(), 0);
+  std::int64_t further = std::max(plan.lists(), spare_lists);
+  for (std::int32_t list = 0; list < plan.lists(); ++list) {
+    const std::int32_t first = plan.cta_begin[static_cast<std::size_t>(list)];
+    for (std::int32_t i = first; i < plan.cta_begin[static_cast<std::size_t>(list) + 1]; ++i) {
+      index[static_cast<std::size_t>(i)] = i == first ? list : further++;
+    }
+  }
+  return index;
+}
+
+}  // namespace
+
+Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelConfig& config) {
+  const PlanSize size = size_of(plan);
+  Capacity capacity;
+  capacity.items = size.items;
+  capacity.merges = size.merges;
+  capacity.partials = size.slots * row_blocks_of(size.most_rows, config.row_tiles);
+  capacity.row_tiles = config.row_tiles;
+  capacity.head_dim = workload.geometry.head_dim;
+  return capacity;
+}
+
+Workspace::Workspace(const Capacity& room) : capacity(room) {
+  const auto slots = static_cast<std::size_t>(capacity.partials);
+  const auto rows = static_cast<std::size_t>(capacity.row_tiles) * 8;
+  tables = DeviceBuffer<std::byte>(merges_offset() + static_cast<std::size_t>(capacity.merges) * sizeof(DeviceMerge));
+  partials = DeviceBuffer<float>(slots * rows * static_cast<std::size_t>(capacity.head_dim));
+  partial_sums = DeviceBuffer<float>(slots * kMostCluster * rows * 2);
+  control = DeviceBuffer<std::uint32_t>(2 + slots * kMostCluster);
+  reset_control();
+}
+
+std::int32_t spare_lists_of(const Capacity& capacity, const LaunchOptions& options) {
+  return options.replayable ? static_cast<std::int32_t>(capacity.items / 2) : 0;
+}
+
+std::optional<UniformPlan> uniform_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
+                                        const KernelConfig& config, const LaunchOptions& options) {
+  const bool one_row_block = size_of(plan).most_rows <= 8 * config.row_tiles;
+  if (options.replayable || !one_row_block) return {};
+  return as_uniform(workload, addressing, plan);
+}
+
+Prepared prepare(const Workload& workload, const KvAddressing& addressing, const Plan& plan, const KernelConfig& config,
+                 const LaunchOptions& options, const std::optional<UniformPlan>& uniform, const Workspace& workspace,
+                 KnownResidency& known) {
+  const Capacity& capacity = workspace.capacity;
+  check_fits(workload, addressing, plan, config, options, capacity);
+  Prepared next;
+  next.params = decode_params(workload, addressing, plan, config, options, workspace);
+  next.params.uniform = uniform.value_or(UniformPlan{});
+  next.decode = decode_launch(workload, plan, config, options, next.params.uniform, capacity, known);
+  next.separate_merge = plan.merge == MergeKind::kernel && capacity.merges > 0;
+  if (next.separate_merge) {
+    next.merge_params = merge_params(next.params, options, workspace);
+    next.merge = merge_launch(workload, plan, config, options, capacity);
+  }
+  if (options.count_visits) {
+    next.visits = DeviceBuffer<std::uint64_t>(static_cast<std::size_t>(capacity.items));
+    next.visits.fill_bytes(0);
+    next.params.visits = next.visits.get();
+    next.table_index = table_index_of(plan, spare_lists_of(capacity, options));
+  }
+  return next;
+}
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+// A decoder from plan to plan: what it uploads, and what it keeps where it refuses one.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+
+#include "base/error.h"
+#include "gpu/decode.h"
+#include "gpu/kernels/params.h"
+#include "schedules/schedules.h"
+#include "tests/gpu/device_fixture.h"
+#include "tests/support/battery.h"
+#include "workloads/tensors.h"
+
+namespace splitwave::gpu {
+namespace {
+
+using schedules::Plan;
+using workloads::Workload;
+
+class DecoderPlans : public testing::DeviceTest {};
+
+KernelConfig config_for(const Workload& w) {
+  const std::int32_t row_tiles = row_tiles_for(w.geometry, w.geometry.group());
+  for (const KernelConfig& v : kernel_configs(w)) {
+    if (v.row_tiles == row_tiles && v.cluster == 1) return v;
+  }
+  return kernel_configs(w).front();
+}
+
+Plan plan_of(const Workload& w, const KernelConfig& v, const char* schedule) {
+  schedules::Grid grid = grid_of(w, v);
+  grid.tile_kv = 64;
+  return schedules::make_plan(schedule, w, grid);
+}
+
+bool same_bits(const HostResult& a, const HostResult& b) {
+  return a.output.size() == b.output.size() &&
+         std::memcmp(a.output.data(), b.output.data(), a.output.size() * sizeof(float)) == 0 &&
+         std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
+}
+
+HostResult launched(Decoder& decoder, DeviceTensors& tensors) {
+  tensors.poison_outputs();
+  decoder.launch(tensors.pointers(0));
+  decoder.synchronize();
+  return tensors.download();
+}
+
+TEST_F(DecoderPlans, ARefusedPlanLeavesTheOneBefore) {
+  const Workload w = testing::decode("kept", testing::geometry(4, 1, 64), {2000, 2000, 700});
+  const Workload alike = testing::decode("alike", testing::geometry(4, 1, 64), {2000, 2000, 2000});
+  // More query rows than the encoder's fields hold, which it finds out after everything else was accepted.
+  const Workload rows =
+      testing::with_queries(testing::decode("rows", testing::geometry(1, 1, 64), {65536}), {65536}, /*causal=*/false);
+  const KernelConfig v = config_for(w);
+  const Plan too_many_rows = schedules::make_plan("fa2", rows, schedules::Grid{132, 1, 65536, 64});
+  const Plan too_many_items = plan_of(w, v, "fixed-size:64");
+  KernelConfig unknown = v;
+  unknown.stages = 7;
+  for (const Workload& before : {w, alike}) {  // with a table and without
+    DeviceTensors tensors = DeviceTensors::generate(before, 1);
+    const Plan plan = plan_of(before, v, "fixed-split:3+last_arriver");
+    Decoder decoder(capacity_of(before, plan, v));
+    decoder.set_plan(before, tensors.addressing(), plan, v);
+    const HostResult expected = launched(decoder, tensors);
+    const bool uniform = decoder.uniform();
+    const std::int64_t ctas = decoder.ctas();
+    EXPECT_EQ(uniform, before.name == "alike");
+    EXPECT_THROW(decoder.set_plan(rows, dense_addressing(rows), too_many_rows, v), base::InputError);
+    EXPECT_THROW(decoder.set_plan(w, dense_addressing(w), too_many_items, v), base::InputError);
+    EXPECT_THROW(decoder.set_plan(before, tensors.addressing(), plan, unknown), base::InputError);
+    EXPECT_EQ(decoder.uniform(), uniform);
+    EXPECT_EQ(decoder.ctas(), ctas);
+    EXPECT_TRUE(same_bits(launched(decoder, tensors), expected)) << before.name;
+  }
+}
+
+TEST_F(DecoderPlans, UniformPlansUploadNoItems) {
+  const Workload w = testing::decode("alike", testing::geometry(4, 1, 64), {2000, 2000});
+  const Workload ragged = testing::decode("ragged", testing::geometry(4, 1, 64), {2000, 1999});
+  const KernelConfig v = config_for(w);
+  const auto uploaded = [&](const Workload& workload, const char* schedule) {
+    const Plan plan = plan_of(workload, v, schedule);
+    Decoder decoder(capacity_of(workload, plan, v));
+    return decoder.set_plan(workload, dense_addressing(workload), plan, v).uploaded_bytes;
+  };
+  EXPECT_EQ(uploaded(w, "fixed-split:3+last_arriver"), 0);
+  EXPECT_EQ(uploaded(w, "fixed-split:3"), 2 * static_cast<std::int64_t>(sizeof(DeviceMerge)));
+  EXPECT_EQ(uploaded(ragged, "fixed-split:3+last_arriver"), 6 * static_cast<std::int64_t>(sizeof(DeviceItem)));
+}
+
+TEST_F(DecoderPlans, AnEmptyBatchReplaysNothing) {
+  const Workload w = testing::decode("full", testing::geometry(4, 1, 64), {900, 30});
+  const Workload empty = testing::decode("empty", testing::geometry(4, 1, 64), {});
+  const KernelConfig v = config_for(w);
+  DeviceTensors tensors = DeviceTensors::generate(w, 1);
+  const Plan plan = plan_of(w, v, "lean+last_arriver");
+  Capacity capacity = capacity_of(w, plan, v);
+  capacity.items *= 4;
+  Decoder decoder(capacity);
+  LaunchOptions options;
+  options.replayable = true;
+  decoder.set_plan(w, tensors.addressing(), plan, v, options);
+  decoder.capture({tensors.pointers(0)});
+  decoder.set_plan(empty, dense_addressing(empty), plan_of(empty, v, "lean+last_arriver"), v, options);
+  tensors.poison_outputs();
+  decoder.replay();
+  decoder.synchronize();
+  for (const float value : tensors.download().output) ASSERT_NE(value, value) << "an output was written";
+}
+
+}  // namespace
+}  // namespace splitwave::gpu

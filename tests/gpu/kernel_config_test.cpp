@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/kernel_config.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "gpu/device.h"
+#include "gpu/kernels/table.h"
+#include "schedules/schedules.h"
+#include "tests/support/battery.h"
+
+namespace splitwave::gpu {
+namespace {
+
+TEST(KernelConfig, NamesReadBack) {
+  const KernelConfig config{2, 8, 3, 32, 4};
+  EXPECT_EQ(to_string(config), "r2w8s3t32c4");
+  EXPECT_EQ(parse_kernel_config("r2w8s3t32c4"), config);
+}
+
+TEST(KernelConfig, BadNamesAreRefused) {
+  for (const char* text :
+       {"", "r1", "r1w4s4t16", "r1w4s4t16c1x", "w4r1s4t16c1", "r0w4s4t16c1", "r1w4s4t16c99999999999"}) {
+    EXPECT_THROW(parse_kernel_config(text), base::InputError) << text;
+  }
+}
+
+TEST(KernelConfig, NoSingleItemKernelIsListedTwice) {
+  for (const auto kernels :
+       {f16_d64_single_item_kernels(), f16_d128_single_item_kernels(), f16_d256_single_item_kernels(),
+        bf16_d64_single_item_kernels(), bf16_d128_single_item_kernels(), bf16_d256_single_item_kernels()}) {
+    std::set<const void*> functions;
+    for (const DecodeKernel& kernel : kernels) functions.insert(kernel.function);
+    EXPECT_EQ(functions.size(), kernels.size()) << "head_dim " << kernels.front().head_dim;
+  }
+}
+
+bool fits(const workloads::Workload& w, const char* schedule, const KernelConfig& v) {
+  schedules::Grid grid{132, 1, 0, 64};
+  grid.tile_q = 8 * v.row_tiles;
+  return fits_single_item_kernel(w, schedules::make_plan(schedule, w, grid), v);
+}
+
+TEST(KernelConfig, SingleItemKernelsTakeSingleQueriesOneItemToAList) {
+  const workloads::Geometry g = testing::geometry(16, 2, 128);
+  const KernelConfig rings{1, 4, 4, 16, 1};
+  const KernelConfig whole{1, 4, 1, 16, 2};  // 128 tokens
+  const workloads::Workload uniform = testing::decode("uniform", g, {100, 100});
+  const workloads::Workload ragged = testing::decode("ragged", g, {128, 1});
+  for (const KernelConfig& v : {rings, whole}) {
+    EXPECT_TRUE(fits(uniform, "fixed-split:1", v)) << to_string(v);
+    EXPECT_TRUE(fits(ragged, "fixed-split:1", v)) << to_string(v);
+    EXPECT_FALSE(fits(testing::with_queries(uniform, {2}), "fixed-split:1", v)) << to_string(v);
+    EXPECT_FALSE(fits(testing::decode("empty_batch", g, {}), "fixed-split:1", v)) << to_string(v);
+    EXPECT_FALSE(fits(testing::decode("rows", testing::geometry(32, 2, 128), {100}), "fixed-split:1", v));
+    EXPECT_FALSE(fits(uniform, "fa3", v)) << "a queue";
+  }
+  const workloads::Workload longer = testing::decode("longer", g, {129, 100});
+  const workloads::Workload with_empty = testing::decode("with_empty", g, {100, 0});
+  EXPECT_TRUE(fits(longer, "fixed-split:1", rings));
+  EXPECT_FALSE(fits(longer, "fixed-split:1", whole));
+  EXPECT_TRUE(fits(with_empty, "fixed-split:1", rings));
+  EXPECT_FALSE(fits(with_empty, "fixed-split:1", whole));
+  EXPECT_TRUE(fits(uniform, "fixed-split:2", rings));
+  EXPECT_FALSE(fits(uniform, "fixed-split:2", whole));
+  EXPECT_FALSE(fits(uniform, "fixed-split:1", KernelConfig{1, 4, 4, 16, 16})) << "no such kernel";
+}
+
+TEST(KernelConfig, WithoutADeviceTheErrorSaysSo) {
+  if (has_device()) GTEST_SKIP() << "there is a device";
+  EXPECT_THROW(current_device(), base::MissingError);
+  EXPECT_THROW(kernel_configs(testing::decode("any", testing::geometry(8, 2, 64), {5})), base::MissingError);
+}
+
+}  // namespace
+}  // namespace splitwave::gpu
