@@ -91,7 +91,7 @@ std::string algorithm_table(std::span<const reports::Record> records) {
         static_cast<double>(io.total()) / static_cast<double>(std::max<std::int64_t>(*record.bytes, 1));
     table.rows.push_back({record.workload, record.schedule, format_bytes(io.total()), format_factor(ratio), part(io.q),
                           part(io.kv), part(io.scores), part(io.output), part(io.statistics), part(io.partials),
-                          cell(record.seconds, format_seconds),
+                          or_dash(record.seconds, format_seconds),
                           record.error ? fmt::format("{:.1e}", record.error->relative_l2) : "-"});
   }
   return to_text(table);

@@ -98,8 +98,10 @@ std::span<const Schedule> all() {
 void add(const Schedule& schedule) {
   const bool taken =
       std::any_of(all().begin(), all().end(), [&](const Schedule& known) { return known.name == schedule.name; });
-  if (taken || schedule.name.empty() || schedule.make == nullptr || schedule.kernel == nullptr) {
-    throw std::logic_error(fmt::format("schedule '{}' is there already, or lacks a function", schedule.name));
+  const bool nameable = !schedule.name.empty() && schedule.name.find_first_of(":+,") == std::string_view::npos;
+  if (taken || !nameable || schedule.make == nullptr || schedule.kernel == nullptr) {
+    throw std::logic_error(
+        fmt::format("schedule '{}' is there already, has no plain name, or lacks a function", schedule.name));
   }
   table().push_back(schedule);
 }
@@ -116,7 +118,10 @@ const Schedule& find(std::string_view name) {
 }
 
 std::string_view kernel_of(std::string_view name, const workloads::Workload& workload, std::int32_t num_splits) {
-  return find(name).kernel(workload, parts_of(name).argument, num_splits);
+  const KernelFunction kernel = find(name).kernel;
+  // No library's kernel merges in another way than its own schedule's.
+  if (merge_of(name)) return splitwave_kernel(workload, "", num_splits);
+  return kernel(workload, parts_of(name).argument, num_splits);
 }
 
 Plan make_plan(std::string_view name, const workloads::Workload& workload, const Grid& grid) {

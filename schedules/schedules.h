@@ -45,7 +45,7 @@ std::span<const Schedule> all();
 
 /// Adds a schedule of one's own to the table: from then on everything that takes a schedule's name takes this one. Its
 /// texts must outlive the program. Not safe beside other calls of this header. Throws std::logic_error if the name is
-/// taken or a function is missing.
+/// taken, empty or holds one of ":+,", or if a function is missing.
 void add(const Schedule& schedule);
 
 /// The plan of `name` ("lean", "fixed-split:4", "fixed-split:4+last_arriver": merge_choice.h). Throws InputError with
@@ -57,7 +57,8 @@ Plan make_plan(std::string_view name, const workloads::Workload& workload, const
 /// unknown.
 const Schedule& find(std::string_view name);
 
-/// Name of the kernel profile for a full schedule name, see KernelFunction. Throws InputError as find() does.
+/// Name of the kernel profile for a full schedule name, see KernelFunction; with a "+MERGE" that of splitwave's own
+/// kernel, since no library's merges in another way than its own. Throws InputError as find() does.
 std::string_view kernel_of(std::string_view name, const workloads::Workload& workload, std::int32_t num_splits = 0);
 
 /// Full names that comparisons of these workloads run by default, in the order of the table; without workloads those
