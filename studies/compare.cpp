@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/compare.h"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/build_info.h"
+#include "base/output_files.h"
+#include "reports/figures.h"
+#include "reports/markdown_report.h"
+#include "reports/statistics.h"
+#include "reports/table.h"
+#include "studies/records.h"
+
+namespace splitwave::studies {
+namespace {
+
+std::vector<std::pair<std::string, std::string>> environment(const Comparison& comparison) {
+  std::vector<std::string> machines;
+  for (const Target& gpu : comparison.gpus) machines.push_back(gpu.name);
+  std::vector<std::pair<std::string, std::string>> rows = {
+      {"Date", fmt::format("{:%Y-%m-%d %H:%M:%S} UTC", comparison.begin)},
+      {"splitwave", fmt::format("{} ({})", base::version(), base::commit())},
+      {"Simulated machines", fmt::format("{}", fmt::join(machines, ", "))},
+      {"Workloads", fmt::format("{} ({})", comparison.suite, comparison.workloads.size())},
+      {"Schedules", fmt::format("{}", fmt::join(comparison.schedules, ", "))}};
+  rows.insert(rows.end(), comparison.executor.environment.begin(), comparison.executor.environment.end());
+  return rows;
+}
+
+}  // namespace
+
+double work_of(const Comparison& comparison) {
+  double work = 0;
+  for (const workloads::Workload& workload : comparison.workloads) {
+    work += comparison.executor.work(workload, comparison.schedules.size());
+  }
+  return work;
+}
+
+CheckCount compare(const Comparison& comparison, const Watcher& watcher) {
+  const Executor& executor = comparison.executor;
+  CheckCount checks;
+  for (const workloads::Workload& workload : comparison.workloads) {
+    for (const Target& gpu : comparison.gpus) {
+      if (gpu.name == executor.target.name) continue;  // predicted beside the measurements
+      for (const std::string& schedule : comparison.schedules) {
+        watcher.begin("predicting " + workload.name + " on " + gpu.name);
+        watcher.record(predicted_record(workload, schedule, gpu, false));
+      }
+    }
+    executor.measure(workload, comparison.schedules, executor.target, comparison.budget, true, {watcher, checks});
+  }
+  return checks;
+}
+
+std::string baseline_of(std::span<const std::string> schedules) {
+  const auto found = std::find_if(schedules.begin(), schedules.end(),
+                                  [](const std::string& name) { return name.starts_with("fixed-split"); });
+  return found != schedules.end() ? *found : schedules.front();
+}
+
+std::string summary(const Comparison& comparison, std::span<const reports::Record> records, const CheckCount& checks) {
+  const std::string baseline = baseline_of(comparison.schedules);
+  reports::Table table{{{"executor"},
+                        {"machine"},
+                        {"schedule"},
+                        {"workloads", reports::Align::right},
+                        {"speed-up over " + baseline, reports::Align::right},
+                        {"least", reports::Align::right},
+                        {"most", reports::Align::right}},
+                       {}};
+  for (const reports::ScheduleSummary& one : reports::summarize(records, baseline)) {
+    table.rows.push_back({one.executor, one.machine, one.schedule, fmt::format("{}", one.workloads),
+                          reports::format_factor(one.geometric_mean), reports::format_factor(one.least),
+                          reports::format_factor(one.most)});
+  }
+  std::string text = reports::to_text(table) + '\n' + checks.sentence() + '\n';
+  for (const std::string& line : reports::summary_lines(records, baseline)) text += line + '\n';
+  return text;
+}
+
+std::string write_report(const Comparison& comparison, std::span<const reports::Record> records,
+                         const CheckCount& checks, const std::filesystem::path& folder) {
+  const std::string baseline = baseline_of(comparison.schedules);
+  const std::string caption =
+      fmt::format("{}; splitwave {} ({}); {:%Y-%m-%d} UTC; cold caches", comparison.executor.target.name,
+                  base::version(), base::commit(), comparison.begin);
+  std::vector<reports::Figure> figures = {reports::speed_up_figure(records, baseline, caption)};
+  if (!reports::pair_up(records).empty()) figures.push_back(reports::predicted_measured_figure(records, caption));
+  reports::ReportContext context{
+      "splitwave compare: " + comparison.suite,  baseline, environment(comparison), checks.sentence(), {},
+      reports::draw(figures, folder / "figures")};
+  if (context.picture_note.empty()) {
+    for (const reports::Figure& figure : figures) {
+      context.pictures.emplace_back(figure.title, fmt::format("figures/{}.svg", figure.name));
+    }
+  }
+  base::write_new_file(folder / "report.md", reports::markdown_report(records, context));
+  return context.picture_note;
+}
+
+}  // namespace splitwave::studies
