@@ -106,8 +106,10 @@ void add_machine_options(CLI::App& app, MachineOptions& options) {
   app.add_option("--sms", options.overrides.sms, "streaming multiprocessors, instead of the machine's own")
       ->type_name("N")
       ->check(integer_between(1, kMostSms));
-  app.add_option("--bandwidth", options.overrides.bandwidth_gb_per_s,
-                 "DRAM bandwidth in GB/s, instead of the machine's own")
+  app.add_option(
+         "--bandwidth", options.overrides.bandwidth_gb_per_s,
+         "DRAM peak in GB/s, as data sheets say it, instead of the machine's own; reads reach the same share of "
+         "it (splitwave gpus shows both)")
       ->type_name("GB/s")
       ->check(positive_up_to(kMostBandwidth));
   app.add_option("--l2", options.overrides.l2_bytes, "L2 capacity in bytes (60M: 60 MiB), instead of the machine's own")

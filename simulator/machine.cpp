@@ -154,15 +154,15 @@ Machine load_machine(const std::string& name_or_file) {
 }
 
 Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
-  const bool any =
-      overrides.sms != 0 || overrides.dram_bytes_per_second != 0 || overrides.l2_bytes != 0 || overrides.clock_hz != 0;
+  const bool any = overrides.sms != 0 || overrides.dram_peak_bytes_per_second != 0 || overrides.l2_bytes != 0 ||
+                   overrides.clock_hz != 0;
   if (any && machine.cpu) throw InputError("overrides: " + machine.name + " is a CPU; allowed: a GPU");
   const auto check = [](bool good, const char* key, double value) {
     if (!good) throw InputError(fmt::format("overrides: {} is {:g}; allowed: a positive number", key, value));
   };
   check(overrides.sms >= 0 && overrides.sms <= 100'000, "sms", overrides.sms);
-  check(overrides.dram_bytes_per_second >= 0 && overrides.dram_bytes_per_second <= 1e15, "bandwidth",
-        overrides.dram_bytes_per_second);
+  check(overrides.dram_peak_bytes_per_second >= 0 && overrides.dram_peak_bytes_per_second <= 1e15, "bandwidth",
+        overrides.dram_peak_bytes_per_second);
   check(overrides.l2_bytes >= 0, "l2", static_cast<double>(overrides.l2_bytes));
   check(overrides.clock_hz >= 0 && overrides.clock_hz <= 1e11, "clock", overrides.clock_hz);
   double compute = 1;
@@ -180,11 +180,11 @@ Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
   machine.mma_flops *= compute;
   machine.mma_sync_flops *= compute;
   machine.exp_per_second *= compute;
-  if (overrides.dram_bytes_per_second != 0) {
-    const double factor = overrides.dram_bytes_per_second / machine.dram_bytes_per_second;
+  if (overrides.dram_peak_bytes_per_second != 0) {
+    const double factor = overrides.dram_peak_bytes_per_second / machine.dram_peak_bytes_per_second;
     machine.dram_asymptote *= factor;
-    machine.dram_peak_bytes_per_second *= factor;
-    machine.dram_bytes_per_second = overrides.dram_bytes_per_second;
+    machine.dram_bytes_per_second *= factor;
+    machine.dram_peak_bytes_per_second = overrides.dram_peak_bytes_per_second;
   }
   if (overrides.l2_bytes != 0) machine.l2_bytes = overrides.l2_bytes;
   return machine;

@@ -60,7 +60,7 @@ struct Machine {
 /// What a user may override on the command line; 0 leaves the machine's own value.
 struct MachineOverrides {
   std::int32_t sms = 0;
-  double dram_bytes_per_second = 0;  ///< plateau of a plain read
+  double dram_peak_bytes_per_second = 0;  ///< as data sheets say it; what reads reach of it stays the machine's share
   std::int64_t l2_bytes = 0;
   double clock_hz = 0;
 };
@@ -73,7 +73,8 @@ Machine load_machine(const std::string& name_or_file);
 Machine parse_machine(const std::string& text, const std::string& where);
 
 /// The machine with overrides applied. Rates of the SMs (tensor cores, special functions) scale with their number and
-/// clock; DRAM and L2 belong to the memory system and do not. Throws InputError if a CPU is asked for what it lacks.
+/// clock; DRAM and L2 belong to the memory system and do not. Plateau and asymptote of DRAM go with its peak. Throws
+/// InputError if a CPU is asked for what it lacks.
 Machine with_overrides(Machine machine, const MachineOverrides& overrides);
 
 /// Names of the shipped machines, sorted.

@@ -156,9 +156,9 @@ std::vector<SweepField> machine_fields() {
   return {
       {count("sms", 1, 65536), "streaming multiprocessors, as --sms",
        +[](Machine& m, const AxisValue& v) { m = with_overrides(std::move(m), {.sms = int32(v)}); }},
-      {positive("bandwidth"), "DRAM bandwidth in GB/s, as --bandwidth",
+      {positive("bandwidth"), "DRAM peak in GB/s, as --bandwidth; what reads reach of it stays the machine's share",
        +[](Machine& m, const AxisValue& v) {
-         m = with_overrides(std::move(m), {.dram_bytes_per_second = v.number * 1e9});
+         m = with_overrides(std::move(m), {.dram_peak_bytes_per_second = v.number * 1e9});
        }},
       {positive("clock"), "SM clock in MHz; what the SMs compute scales with it",
        +[](Machine& m, const AxisValue& v) { m = with_overrides(std::move(m), {.clock_hz = v.number * 1e6}); }},

@@ -31,7 +31,7 @@ struct Target {
 /// What a user may change of a target.
 struct Overrides {
   std::int32_t sms = 0;           ///< 0: the machine's own
-  double bandwidth_gb_per_s = 0;  ///< 10^9 bytes per second; 0: the machine's own
+  double bandwidth_gb_per_s = 0;  ///< DRAM peak, 10^9 bytes per second; 0: the machine's own
   std::int64_t l2_bytes = 0;      ///< 0: the machine's own
   double clock_mhz = 0;           ///< 0: the machine's own
   std::int32_t ctas_per_sm = 0;   ///< 0: from the kernel's occupancy

@@ -92,11 +92,12 @@ TEST(MachineFiles, OverridesScaleWhatPhysicsScales) {
   const Machine h200 = load_machine("h200");
   MachineOverrides overrides;
   overrides.sms = 200;
-  overrides.dram_bytes_per_second = 2e12;
+  overrides.dram_peak_bytes_per_second = 2e12;
   overrides.l2_bytes = 1000;
   const Machine other = with_overrides(h200, overrides);
   EXPECT_EQ(other.sms, 200);
-  EXPECT_EQ(other.dram_bytes_per_second, 2e12);
+  EXPECT_EQ(other.dram_peak_bytes_per_second, 2e12);
+  EXPECT_NEAR(other.dram_bytes_per_second / 2e12, h200.dram_bytes_per_second / h200.dram_peak_bytes_per_second, 1e-12);
   EXPECT_NEAR(other.dram_asymptote / other.dram_bytes_per_second, h200.dram_asymptote / h200.dram_bytes_per_second,
               1e-12);
   EXPECT_NEAR(other.mma_flops / 200, h200.mma_flops / 132, 1);
@@ -111,6 +112,18 @@ TEST(MachineFiles, OverridesScaleWhatPhysicsScales) {
   overrides = {};
   overrides.sms = -1;
   expect_mentions(error_of([&] { with_overrides(h200, overrides); }), {"sms", "-1"});
+}
+
+TEST(MachineFiles, ItsOwnDataSheetsBandwidthChangesNothing) {
+  for (const std::string& name : machine_names()) {
+    const Machine machine = load_machine(name);
+    MachineOverrides own;
+    own.dram_peak_bytes_per_second = machine.dram_peak_bytes_per_second;
+    const Machine same = with_overrides(machine, own);
+    EXPECT_EQ(same.dram_bytes_per_second, machine.dram_bytes_per_second) << name;
+    EXPECT_EQ(same.dram_asymptote, machine.dram_asymptote) << name;
+    EXPECT_EQ(same.dram_peak_bytes_per_second, machine.dram_peak_bytes_per_second) << name;
+  }
 }
 
 TEST(KernelFiles, AllShippedOnesLoad) {

@@ -88,7 +88,7 @@ RC_GTEST_PROP(Simulator, MoreBandwidthIsNeverSlowerInOneWave, ()) {
   const std::vector<std::int32_t> contexts = lengths(132);
   const Machine machine = real_machine();
   MachineOverrides more;
-  more.dram_bytes_per_second = machine.dram_bytes_per_second * *rc::gen::inRange(100, 300) / 100.0;
+  more.dram_peak_bytes_per_second = machine.dram_peak_bytes_per_second * *rc::gen::inRange(100, 300) / 100.0;
   RC_ASSERT(run(contexts, with_overrides(machine, more)).seconds <= slack(run(contexts, machine).seconds));
 }
 

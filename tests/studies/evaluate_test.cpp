@@ -77,6 +77,16 @@ TEST(SweepLines, AreThePredictionsOfSimulate) {
   }
 }
 
+TEST(SweepLines, TheDataSheetsBandwidthIsTheMachineItself) {
+  const SweepSpace space =
+      make_space({target("h200")}, {workloads::parse_spec("llama-3-8b:8q1s32k")}, {"bandwidth=4800,2400"}, {"lean"});
+  const Strings lines = split_lines(all_lines(space, 1));
+  ASSERT_EQ(lines.size(), 2U);
+  const double own = predict(workloads::parse_spec("llama-3-8b:8q1s32k"), "lean", target("h200")).timeline.seconds;
+  EXPECT_EQ(*record_of_line(lines[0]).seconds, own);
+  EXPECT_GT(*record_of_line(lines[1]).seconds, 1.5 * own);
+}
+
 TEST(SweepLines, DoNotDependOnThreads) {
   EXPECT_EQ(all_lines(mixed_space(), 1), all_lines(mixed_space(), 3));
 }
