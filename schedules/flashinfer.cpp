@@ -90,7 +90,9 @@ void add_grid(Plan& plan, const OutputGrid& outputs, const Chunks& chunks) {
 Plan flashinfer(const workloads::Workload& workload, const Grid& grid, std::string_view /*argument*/) {
   const workloads::Geometry& g = workload.geometry;
   const std::int32_t tile_q = flashinfer_cta_tile_q(average_packed_rows(workload), g.value_dim, g.head_dim);
-  const std::int32_t tile_kv = flashinfer_cta_tile_kv(tile_q, g.head_dim, g.value_dim);
+  const std::int32_t tile_kv =
+      flashinfer_cta_tile_kv(tile_q, g.head_dim, g.value_dim,
+                             grid.shared_bytes_per_sm > 0 ? grid.shared_bytes_per_sm : kHopperSharedBytesPerSm);
   Plan plan = start_plan(grid, tile_q, tile_kv);
   const std::int64_t page = page_size(workload);
   const std::vector<FlashInferRequest> requests = planned_requests(workload, plan.tile_q);

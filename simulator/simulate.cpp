@@ -62,6 +62,7 @@ schedules::Grid grid_of(const Machine& machine, const Kernel& kernel, std::int32
   grid.sms = machine.sms;
   grid.ctas_per_sm = resident_per_sm(machine, kernel, ctas_per_sm);
   return grid;
+  grid.shared_bytes_per_sm = machine.shared_bytes_per_sm;
 }
 
 Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,

@@ -71,10 +71,6 @@ struct PlanFor {
   bool made = false;
 };
 
-bool same(const schedules::Grid& a, const schedules::Grid& b) {
-  return a.sms == b.sms && a.ctas_per_sm == b.ctas_per_sm && a.tile_q == b.tile_q && a.tile_kv == b.tile_kv;
-}
-
 }  // namespace
 
 /// One thread's evaluator, with what it keeps between points.
@@ -217,7 +213,7 @@ class SweepEvaluator::Worker {
 
   void update(PlanFor& plan, const std::string& schedule, const workloads::Workload& workload,
               const schedules::Grid& grid) {
-    if (plan.made && same(plan.grid, grid)) return;
+    if (plan.made && plan.grid == grid) return;
     plan.failure.clear();
     plan.grid = grid;
     plan.made = true;

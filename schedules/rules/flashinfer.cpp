@@ -45,17 +45,17 @@ std::int32_t flashinfer_cta_tile_q(std::int64_t avg_packed_qo_len, std::int32_t 
   return avg_packed_qo_len > 16 ? 64 : 16;
 }
 
-std::int32_t flashinfer_cta_tile_kv(std::int32_t cta_tile_q, std::int32_t head_dim_qk, std::int32_t head_dim_vo) {
-  constexpr std::int64_t smem_per_sm = 233472;     // 228 KiB
-  constexpr std::int64_t smem_per_block = 232448;  // 227 KiB, the opt-in limit
+std::int32_t flashinfer_cta_tile_kv(std::int32_t cta_tile_q, std::int32_t head_dim_qk, std::int32_t head_dim_vo,
+                                    std::int64_t shared_bytes_per_sm) {
+  const std::int64_t smem_per_block = shared_bytes_per_sm - 1024;  // the opt-in limit: CUDA keeps 1 KiB per CTA
   constexpr std::int64_t bytes = 2;
   const std::int32_t warps_q = cta_tile_q == 32 || cta_tile_q <= 16 ? 1 : 4;
   const std::int32_t warps_kv = 4 / warps_q;
   const std::int64_t mma_q = cta_tile_q == 32 || cta_tile_q > 64 ? 2 : 1;
   const std::int64_t fixed = bytes * cta_tile_q * head_dim_qk;
   const std::int64_t per_mma_kv = (std::int64_t{head_dim_qk} + head_dim_vo) * 16 * warps_kv * bytes;
-  const std::int64_t ctas_per_sm = smem_per_sm >= 2 * (fixed + per_mma_kv) ? 2 : 1;
-  const std::int64_t fits = (std::min(smem_per_sm / ctas_per_sm, smem_per_block) - fixed) / per_mma_kv;
+  const std::int64_t ctas_per_sm = shared_bytes_per_sm >= 2 * (fixed + per_mma_kv) ? 2 : 1;
+  const std::int64_t fits = (std::min(shared_bytes_per_sm / ctas_per_sm, smem_per_block) - fixed) / per_mma_kv;
   std::int32_t mma_kv = 8;
   while (mma_kv > 1 && mma_kv > std::min(fits, 8 / mma_q)) mma_kv /= 2;
   return mma_kv * 16 * warps_kv;

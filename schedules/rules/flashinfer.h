@@ -23,8 +23,13 @@ std::int64_t flashinfer_kv_chunk_size(std::span<const FlashInferRequest> request
 /// Query rows of a tensor-core tile (FA2DetermineCtaTileQ, utils.cuh:408-445) for 16-bit K and V.
 std::int32_t flashinfer_cta_tile_q(std::int64_t avg_packed_qo_len, std::int32_t head_dim_vo, std::int32_t head_dim_qk);
 
-/// KV tokens of a tensor-core tile (prefill.cuh:280,4405-4448) on an SM with 228 KiB of shared memory (Hopper).
-std::int32_t flashinfer_cta_tile_kv(std::int32_t cta_tile_q, std::int32_t head_dim_qk, std::int32_t head_dim_vo);
+/// Shared memory of an SM of the H100 and H200: 228 KiB (CUDA C++ Programming Guide, technical specifications of
+/// compute capability 9.0).
+inline constexpr std::int64_t kHopperSharedBytesPerSm = 233472;
+
+/// KV tokens of a tensor-core tile (prefill.cuh:280,4405-4448): the most with which two CTAs share an SM, if two can.
+std::int32_t flashinfer_cta_tile_kv(std::int32_t cta_tile_q, std::int32_t head_dim_qk, std::int32_t head_dim_vo,
+                                    std::int64_t shared_bytes_per_sm);
 
 /// Longest chunk of the holistic planner (attention/scheduler.cuh:1295-1342): the CTAs' even share of the KV tokens of
 /// all heads, 128 if less, else rounded up to 256; for tiles of 64 rows and more divided by min(num_kv_heads, 2).

@@ -84,9 +84,28 @@ TEST(FlashInferRule, Tiles) {
   EXPECT_EQ(flashinfer_cta_tile_q(65, 256, 256), 64);
   EXPECT_EQ(flashinfer_cta_tile_q(128, 512, 576), 32);
   EXPECT_EQ(flashinfer_cta_tile_q(16, 512, 576), 16);
-  EXPECT_EQ(flashinfer_cta_tile_kv(16, 64, 64), 256);
-  EXPECT_EQ(flashinfer_cta_tile_kv(16, 128, 128), 128);
-  EXPECT_EQ(flashinfer_cta_tile_kv(16, 256, 256), 64);
+  EXPECT_EQ(flashinfer_cta_tile_kv(16, 64, 64, kHopperSharedBytesPerSm), 256);
+  EXPECT_EQ(flashinfer_cta_tile_kv(16, 128, 128, kHopperSharedBytesPerSm), 128);
+  EXPECT_EQ(flashinfer_cta_tile_kv(16, 256, 256, kHopperSharedBytesPerSm), 64);
+}
+
+TEST(FlashInferRule, TilesFitTheSharedMemoryOfTheSm) {
+  // Two CTAs on an SM: (half of it - Q) / (16 tokens x 4 warps of K and V) pieces, a power of two.
+  constexpr std::int64_t ampere = 164 * 1024;
+  constexpr std::int64_t ada = 100 * 1024;
+  EXPECT_EQ(flashinfer_cta_tile_kv(16, 128, 128, ampere), 128);                   // (83,968 - 4,096) / 32,768 = 2
+  EXPECT_EQ(flashinfer_cta_tile_kv(16, 128, 128, ada), 64);                       // (51,200 - 4,096) / 32,768 = 1
+  EXPECT_EQ(flashinfer_cta_tile_kv(16, 64, 64, ada), 128);                        // (51,200 - 2,048) / 16,384 = 3, so 2
+  EXPECT_EQ(flashinfer_cta_tile_kv(64, 128, 128, kHopperSharedBytesPerSm), 128);  // 8 pieces of 16 tokens at most
+  EXPECT_EQ(flashinfer_cta_tile_kv(64, 128, 128, ada), 64);                       // (51,200 - 16,384) / 8,192 = 4
+}
+
+TEST(FlashInfer, CutsByTheTileOfTheMachine) {
+  const workloads::Workload batch = decode("w", geometry(32, 8, 128), {8192});
+  Grid ada{142, 1, 0, 0, 100 * 1024};
+  EXPECT_NE(make_plan("flashinfer", batch, ada).reason.find("kernel tile 16 x 64"), std::string::npos);
+  ada.shared_bytes_per_sm = 0;  // unknown: the H100's
+  EXPECT_NE(make_plan("flashinfer", batch, ada).reason.find("kernel tile 16 x 128"), std::string::npos);
 }
 
 TEST(FlashInferRule, HolisticLimit) {
