@@ -15,12 +15,14 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 27> kRecordKeys = {
+constexpr std::array<Key, 28> kRecordKeys = {
     "workload",    "schedule", "executor", "machine",          "chosen",       "seconds",   "seconds_p20",
     "seconds_p80", "samples",  "bytes",    "bytes_per_second", "num_splits",   "ctas",      "waves",
-    "occupancy",   "merge",    "kernel",   "read_seconds",     "plan_seconds", "breakdown", "io",
-    "error",       "failure",  "device",   "driver",           "commit",       "version"};
+    "occupancy",   "merge",    "kernel",   "read_seconds",     "plan_seconds", "breakdown", "traffic",
+    "io",          "error",    "failure",  "device",           "driver",       "commit",    "version"};
 constexpr std::array<Key, 7> kBreakdownKeys = {"launch", "ramp", "stream", "compute", "merge", "wait", "idle"};
+constexpr std::array<Key, 6> kTrafficKeys = {"kv_dram_read",   "kv_l2_read",       "q_read",
+                                             "output_written", "partials_written", "partials_read"};
 constexpr std::array<Key, 6> kIoKeys = {"q", "kv", "scores", "output", "statistics", "partials"};
 constexpr std::array<Key, 3> kErrorKeys = {"relative_l2", "rmse", "max_abs"};
 constexpr double kMost = std::numeric_limits<double>::max();
@@ -37,6 +39,12 @@ schedules::Breakdown read_breakdown(const Fields& fields) {
   const auto part = [&](Key key) { return fields.number(key, 0, kMost); };
   return schedules::Breakdown{part("launch"), part("ramp"), part("stream"), part("compute"),
                               part("merge"),  part("wait"), part("idle")};
+}
+
+schedules::Traffic read_traffic(const Fields& fields) {
+  const auto bytes = [&](Key key) { return fields.integer(key, 0, std::numeric_limits<std::int64_t>::max()); };
+  return schedules::Traffic{bytes("kv_dram_read"),   bytes("kv_l2_read"),       bytes("q_read"),
+                            bytes("output_written"), bytes("partials_written"), bytes("partials_read")};
 }
 
 RecordIo read_io(const Fields& fields) {
@@ -75,6 +83,9 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.plan_seconds = number(fields, "plan_seconds");
   if (fields.has("breakdown")) {
     record.breakdown = read_breakdown(Fields(fields.at("breakdown"), where, "breakdown", kBreakdownKeys));
+  }
+  if (fields.has("traffic")) {
+    record.traffic = read_traffic(Fields(fields.at("traffic"), where, "traffic", kTrafficKeys));
   }
   if (fields.has("io")) {
     record.io = read_io(Fields(fields.at("io"), where, "io", kIoKeys));

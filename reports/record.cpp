@@ -39,6 +39,17 @@ Json breakdown_json(const schedules::Breakdown& parts) {
   return object;
 }
 
+Json traffic_json(const schedules::Traffic& bytes) {
+  Json object = Json::object();
+  object["kv_dram_read"] = bytes.kv_dram_read;
+  object["kv_l2_read"] = bytes.kv_l2_read;
+  object["q_read"] = bytes.q_read;
+  object["output_written"] = bytes.output_written;
+  object["partials_written"] = bytes.partials_written;
+  object["partials_read"] = bytes.partials_read;
+  return object;
+}
+
 Json io_json(const RecordIo& io) {
   return {{"q", io.q},
           {"kv", io.kv},
@@ -89,6 +100,9 @@ std::string to_json(const Record& record) {
   put(object, "plan_seconds", record.plan_seconds);
   if (record.breakdown) {
     object["breakdown"] = breakdown_json(*record.breakdown);
+  }
+  if (record.traffic) {
+    object["traffic"] = traffic_json(*record.traffic);
   }
   if (record.io) {
     object["io"] = io_json(*record.io);

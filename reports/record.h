@@ -54,6 +54,7 @@ struct Record {
   std::optional<double> read_seconds;  ///< plain read of K and V on the device, in the same run
   std::optional<double> plan_seconds;  ///< host time of making the plan ready for the device
   std::optional<schedules::Breakdown> breakdown;
+  std::optional<schedules::Traffic> traffic;
   std::optional<RecordIo> io;
   std::optional<RecordError> error;
   std::optional<std::string> failure;  ///< why there is no time, for points that cannot run

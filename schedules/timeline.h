@@ -19,6 +19,17 @@ struct Breakdown {
   double total() const { return launch + ramp + stream + compute + merge + wait + idle; }
 };
 
+/// Bytes that a plan moves, by direction. K and V are told apart by where they come from, which decides the time; Q,
+/// outputs and partials are few, and written just before they are read: where they lie is not modelled.
+struct Traffic {
+  std::int64_t kv_dram_read = 0;      ///< K and V from DRAM
+  std::int64_t kv_l2_read = 0;        ///< K and V that L2 still holds from another item, or from before a warm start
+  std::int64_t q_read = 0;            ///< rows of the output tile, for each item that has tokens
+  std::int64_t output_written = 0;    ///< each output row once
+  std::int64_t partials_written = 0;  ///< rows of split outputs, fp32 with their LSE
+  std::int64_t partials_read = 0;     ///< the same, by those who merge
+};
+
 /// One stretch of a CTA's life, for pictures. item is -1 for a merge.
 struct Span {
   std::int32_t cta = 0;
@@ -34,6 +45,7 @@ struct Timeline {
   double occupancy = 0;  ///< mean share of CTA slots that hold a working CTA, 0..1
   double waves = 0;      ///< CTAs over CTA slots
   Breakdown breakdown;
+  Traffic traffic;
   std::vector<Span> spans;  ///< empty unless asked for
 };
 

@@ -44,7 +44,7 @@ void number_alike(const schedules::Plan& plan, const Work& work, std::int32_t co
   const auto hash = [&](std::int32_t list) {
     std::uint64_t value = 0;
     for (const schedules::Item& item : plan.list(list)) {
-      value = mix(value, static_cast<std::uint64_t>(item.tokens()) << 8 | work.cost_of(item));
+      value = mix(value, static_cast<std::uint64_t>(item.tokens()) << 32 | work.cost_of(item));
     }
     return value;
   };

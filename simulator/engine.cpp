@@ -79,6 +79,8 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
     time += lead;
     result_->slot_seconds.ramp += w * lead;
     if (time < slot.arithmetic_until) {
+      result_->kv_bytes += w * bytes;
+      result_->q_rows += w * work_->heights[cost];
       result_->slot_seconds.compute += w * (slot.arithmetic_until - time);
       time = slot.arithmetic_until;
     }
@@ -236,6 +238,8 @@ void Engine::process_events() {
     now_ = std::min(timed_.least_key(), streams_.next_end());
     if (now_ == std::numeric_limits<double>::infinity()) break;
     process_events();
+  result.kv_bytes = 0;
+  result.q_rows = 0;
     if (!freed_.empty()) dispatch_freed();
     if (dirty_.empty()) continue;
     regroup_streams();

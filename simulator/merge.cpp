@@ -7,6 +7,8 @@
 #include <limits>
 #include <vector>
 
+#include "simulator/traffic.h"
+
 namespace splitwave::simulator {
 namespace {
 
@@ -24,7 +26,7 @@ double merge_kernel_seconds(const workloads::Workload& workload, const Plan& pla
     most = std::max(most, splits);
     row_splits += static_cast<double>(splits) * plan.outputs[static_cast<std::size_t>(merge.output)].rows();
   }
-  const double bytes = row_splits * (workload.geometry.value_dim + 1) * 4;
+  const double bytes = row_splits * static_cast<double>(partial_row_bytes(workload.geometry));
   const double traffic = machine.l2_bytes_per_second > 0 ? bytes / machine.l2_bytes_per_second : 0;
   const double work = row_splits * kernel.merge_seconds_per_row_split / machine.sms;
   return kernel.merge_launch_seconds + kernel.merge_seconds_per_split * most + std::max(traffic, work);

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "simulator/engine.h"
 #include "simulator/merge.h"
+#include "simulator/traffic.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -61,8 +62,8 @@ schedules::Grid grid_of(const Machine& machine, const Kernel& kernel, std::int32
   schedules::Grid grid;
   grid.sms = machine.sms;
   grid.ctas_per_sm = resident_per_sm(machine, kernel, ctas_per_sm);
-  return grid;
   grid.shared_bytes_per_sm = machine.shared_bytes_per_sm;
+  return grid;
 }
 
 Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
@@ -70,11 +71,11 @@ Timeline simulate(const workloads::Workload& workload, const schedules::Plan& pl
   const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);
   const std::int64_t slots = static_cast<std::int64_t>(machine.sms) * per_sm;
   const bool in_kernel = !plan.merges.empty() && plan.merge != schedules::MergeKind::kernel && !machine.cpu;
-  if (in_kernel && plan.merge == schedules::MergeKind::host_cta && plan.ctas() > slots) {
+  // A CPU's threads merge when all have ended, so that there nothing waits.
+  if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() > slots && !machine.cpu) {
     throw base::InputError(
-        fmt::format("plan: {} has {} CTAs and CTAs that wait for others; allowed: at most {}, "
-                    "those resident on {}",
-                    plan.schedule, plan.ctas(), slots, machine.name));
+        fmt::format("plan: {} has {} CTAs that must all be resident; allowed: at most {} on {}: {} SMs with {} each",
+                    plan.schedule, plan.ctas(), slots, machine.name, machine.sms, per_sm));
   }
   static thread_local EngineResult result;
   const Work work = make_work(workload, plan, machine, kernel, options, static_cast<std::int32_t>(slots));
@@ -97,6 +98,7 @@ Timeline simulate(const workloads::Workload& workload, const schedules::Plan& pl
   const double all = static_cast<double>(slots);
   timeline.occupancy = result.end_seconds > 0 ? result.busy_slot_seconds / (all * result.end_seconds) : 0;
   timeline.waves = plan.ctas() / all;
+  timeline.traffic = count_traffic(workload, plan, work, result, in_kernel);
   timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
   if (options.spans) timeline.spans = result.spans;
   return timeline;

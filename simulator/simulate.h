@@ -12,7 +12,8 @@
 namespace splitwave::simulator {
 
 /// Time of a valid plan on the machine: the fluid model of docs/simulator.md, event-driven and deterministic.
-/// Throws InputError if the kernel does not fit on an SM, or if a waiting merge needs more CTAs than are resident.
+/// Throws InputError if the kernel does not fit on an SM, or if a plan whose CTAs must all be resident
+/// (Dispatch::fixed) has more of them than are.
 schedules::Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
                              const Kernel& kernel, const SimulateOptions& options = {});
 

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <unordered_map>
+
+#include "simulator/traffic.h"
 
 namespace splitwave::simulator {
 namespace {
 
-using schedules::Item;
 using schedules::OutputTile;
 using schedules::Plan;
 using workloads::Workload;
@@ -22,44 +22,40 @@ bool reads_once(const Workload& workload, const Plan& plan) {
   });
 }
 
-/// Share of the item's tokens that DRAM delivers: a range that another item read fewer than `window` lists ago, or at
-/// any time if all of K and V fits in L2, comes from L2.
-double unique_share(const Workload& workload, const Plan& plan, std::int64_t window) {
-  struct Key {
-    std::uint64_t head = 0;
-    std::int32_t begin = 0;
-    bool operator==(const Key&) const = default;
-  };
-  struct Hash {
-    std::size_t operator()(const Key& key) const {
-      return static_cast<std::size_t>((key.head * 0x9e3779b97f4a7c15ULL) ^
-                                      (static_cast<std::uint64_t>(key.begin) * 0xbf58476d1ce4e5b9ULL));
-    }
-  };
-  std::unordered_map<Key, std::int64_t, Hash> last_list;
-  double total = 0;
-  double from_dram = 0;
-  for (std::int32_t list = 0; list < plan.lists(); ++list) {
-    for (const Item& item : plan.list(list)) {
-      const OutputTile& output = plan.outputs[static_cast<std::size_t>(item.output)];
-      const auto head = static_cast<std::uint64_t>(output.request) << 32 |
-                        static_cast<std::uint32_t>(schedules::kv_head(workload, output));
-      const auto [found, fresh] = last_list.try_emplace(Key{head, item.kv_begin}, list);
-      total += item.tokens();
-      if (fresh || list - found->second >= window) from_dram += item.tokens();
-      found->second = list;
-    }
-  }
-  return total > 0 ? from_dram / total : 1;
-}
-
+/// Share of the K and V that the items read that DRAM delivers.
 double dram_share(const Workload& workload, const Plan& plan, const Machine& machine, L2State l2,
                   std::int32_t resident) {
   // A cyclic read of more than the cache keeps a part of it at best; below its capacity it keeps all.
-  if (l2 == L2State::warm && workloads::kv_bytes(workload) <= machine.l2_bytes) return 0;
+  const auto fits = [&] { return workloads::kv_bytes(workload) <= machine.l2_bytes; };
+  if (l2 == L2State::warm && fits()) return 0;
   if (machine.cpu || reads_once(workload, plan)) return 1;
-  const bool fits = workloads::kv_bytes(workload) <= machine.l2_bytes;
-  return unique_share(workload, plan, fits ? plan.lists() + 1 : resident);
+  const KvTokens tokens = count_shared_reads(workload, plan, fits() ? plan.lists() : resident);
+  const auto all = static_cast<double>(tokens.dram + tokens.l2);
+  return all > 0 ? static_cast<double>(tokens.dram) / all : 1;
+}
+
+/// Counts the outputs' rows and finds the different heights of their tiles.
+void look_at_outputs(const Plan& plan, Work& work) {
+  const std::int32_t first = plan.outputs.empty() ? 1 : plan.outputs.front().rows();
+  const bool mixed = std::any_of(plan.outputs.begin(), plan.outputs.end(),
+                                 [&](const OutputTile& output) { return output.rows() != first; });
+  if (!mixed) {
+    work.heights = {first};
+    work.output_rows = static_cast<std::int64_t>(plan.outputs.size()) * first;
+    return;
+  }
+  std::vector<std::int32_t> index_of_height;
+  work.cost_of_output.reserve(plan.outputs.size());
+  for (const OutputTile& output : plan.outputs) {
+    const auto height = static_cast<std::size_t>(output.rows());
+    if (height >= index_of_height.size()) index_of_height.resize(height + 1, -1);
+    if (index_of_height[height] < 0) {
+      index_of_height[height] = static_cast<std::int32_t>(work.heights.size());
+      work.heights.push_back(output.rows());
+    }
+    work.cost_of_output.push_back(index_of_height[height]);
+    work.output_rows += output.rows();
+  }
 }
 
 }  // namespace
@@ -68,26 +64,8 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
                const SimulateOptions& options, std::int32_t resident) {
   Work work;
   work.bytes_per_token = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
-  std::vector<std::int32_t> heights;
-  const bool mixed = std::any_of(plan.outputs.begin(), plan.outputs.end(), [&](const OutputTile& output) {
-    return output.rows() != plan.outputs.front().rows();
-  });
-  if (mixed) work.cost_of_output.reserve(plan.outputs.size());
-  for (const OutputTile& output : plan.outputs) {
-    auto found = std::find(heights.begin(), heights.end(), output.rows());
-    if (found == heights.end()) {
-      // More heights than classes fit: the last class stands for the rest. Tiles of one plan have few heights.
-      if (heights.size() == 64) {
-        found = heights.end() - 1;
-      } else {
-        found = heights.insert(heights.end(), output.rows());
-      }
-    }
-    if (!mixed) break;
-    work.cost_of_output.push_back(static_cast<std::uint8_t>(found - heights.begin()));
-  }
-  if (heights.empty()) heights.push_back(1);
-  for (const std::int32_t rows : heights) {
+  look_at_outputs(plan, work);
+  for (const std::int32_t rows : work.heights) {
     if (machine.cpu) {
       work.seconds_per_byte.push_back({machine.cpu->seconds_per_kv_byte, machine.cpu->seconds_per_kv_byte});
       continue;

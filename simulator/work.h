@@ -16,15 +16,16 @@ namespace splitwave::simulator {
 
 struct Work {
   double bytes_per_token = 0;  ///< K and V of one token of one KV head
-  /// Arithmetic per byte, one per different height of output tile; at least one.
-  std::vector<TokenSeconds> seconds_per_byte;
-  std::vector<std::uint8_t> cost_of_output;  ///< index into seconds_per_byte; empty if there is only one
+  std::int64_t output_rows = 0;
+  std::vector<std::int32_t> heights;           ///< different numbers of rows that output tiles have; at least one
+  std::vector<TokenSeconds> seconds_per_byte;  ///< arithmetic, for each height
+  std::vector<std::int32_t> cost_of_output;    ///< index into heights; empty if there is only one
   MemoryLaw law;
   double cold_seconds = 0;  ///< of the first wave: its dependent loads that touch pages that no TLB holds
 
-  /// Index into seconds_per_byte.
+  /// Index into heights and seconds_per_byte.
   std::size_t cost_of(const schedules::Item& item) const {
-    return cost_of_output.empty() ? 0 : cost_of_output[static_cast<std::size_t>(item.output)];
+    return cost_of_output.empty() ? 0 : static_cast<std::size_t>(cost_of_output[static_cast<std::size_t>(item.output)]);
   }
 };
 

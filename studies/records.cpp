@@ -37,6 +37,7 @@ reports::Record record_of(const Prediction& prediction, const workloads::Workloa
   record.waves = prediction.timeline.waves;
   record.occupancy = prediction.timeline.occupancy;
   record.breakdown = prediction.timeline.breakdown;
+  record.traffic = prediction.timeline.traffic;
   return record;
 }
 

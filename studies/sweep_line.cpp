@@ -74,6 +74,12 @@ void append_result(std::string& out, const LineNames& names, std::int64_t bytes,
   append_field(out, R"(,"merge":)", timeline.breakdown.merge);
   append_field(out, R"(,"wait":)", timeline.breakdown.wait);
   append_field(out, R"(,"idle":)", timeline.breakdown.idle);
+  append_field(out, R"(},"traffic":{"kv_dram_read":)", timeline.traffic.kv_dram_read);
+  append_field(out, R"(,"kv_l2_read":)", timeline.traffic.kv_l2_read);
+  append_field(out, R"(,"q_read":)", timeline.traffic.q_read);
+  append_field(out, R"(,"output_written":)", timeline.traffic.output_written);
+  append_field(out, R"(,"partials_written":)", timeline.traffic.partials_written);
+  append_field(out, R"(,"partials_read":)", timeline.traffic.partials_read);
   out += '}';
   append_tail(out, names);
 }

@@ -51,7 +51,8 @@ TEST(Record, AbsentKeysAreAbsent) {
       to_json(bare),
       R"({"workload":"w","schedule":"s","executor":"cpu","machine":"m","commit":"0123456789ab","version":"0.1.0"})");
   const Record back = read_back(bare);
-  EXPECT_FALSE(back.seconds || back.samples || back.breakdown || back.error || back.merge || back.failure);
+  EXPECT_FALSE(back.seconds || back.samples || back.breakdown || back.traffic || back.error || back.merge ||
+               back.failure);
 }
 
 TEST(Record, EveryKeyReadsBack) {
@@ -62,6 +63,7 @@ TEST(Record, EveryKeyReadsBack) {
   EXPECT_EQ(back.io, source.io);
   EXPECT_EQ(back.samples, source.samples);
   EXPECT_EQ(back.breakdown->wait, source.breakdown->wait);
+  EXPECT_EQ(back.traffic->partials_read, source.traffic->partials_read);
 }
 
 TEST(Record, NotFiniteErrorIsLeftOutAndNotReadAsZero) {
@@ -120,6 +122,9 @@ TEST(Record, BadLinesAreRefusedByFileLineAndKey) {
       {line_with(R"("error":7,)"), "r.jsonl: line 1: error is 7; allowed: an object"},
       {line_with(R"("breakdown":{"launch":1},)"), "r.jsonl: line 1: breakdown.ramp is missing"},
       {line_with(R"("io":{"q":1},)"), "r.jsonl: line 1: io.kv is missing"},
+      {line_with(R"("traffic":{"kv_dram_read":-1},)"),
+       "r.jsonl: line 1: traffic.kv_dram_read is -1; allowed: an integer from 0 to "},
+      {line_with(R"("traffic":{"kv_dram_read":1},)"), "r.jsonl: line 1: traffic.kv_l2_read is missing"},
       {R"({"workload":"w"})", "r.jsonl: line 1: schedule is missing"},
       {"[]", "r.jsonl: line 1: the document is an array; allowed: an object"},
       {"NaN", "r.jsonl: line 1: no valid JSON at byte 1"},
@@ -146,7 +151,7 @@ TEST(Record, SchemaNamesExactlyTheKeysThatAreWritten) {
     return keys;
   };
   EXPECT_EQ(names(schema.at("properties")), names(written));
-  for (const char* part : {"breakdown", "io", "error"}) {
+  for (const char* part : {"breakdown", "traffic", "io", "error"}) {
     EXPECT_EQ(names(schema.at("properties").at(part).at("properties")), names(written.at(part))) << part;
   }
 }

@@ -39,6 +39,7 @@ inline reports::Record full_record() {
   result.read_seconds = 0.011;
   result.plan_seconds = 2e-5;
   result.breakdown = schedules::Breakdown{1e-5, 2e-5, 0.012, 0, 1e-4, 0.0003, 7e-5};
+  result.traffic = schedules::Traffic{1073741824, 536870912, 262144, 262144, 24768, 16512};
   result.io = reports::RecordIo{8192, 16777216, 1048576, 8192, 128, 264192};
   result.error = reports::RecordError{2.5e-4, 1e-5, 3e-4};
   result.failure = "none; the key is here to be seen";

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "schedules/schedules.h"
 #include "tests/simulator/toy.h"
+#include "workloads/load.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -112,6 +114,23 @@ TEST(Merge, AQueueIsResetByItsMergeKernelOrByALaunchOfItsOwn) {
 TEST(Merge, WaitingCtasMustAllBeResident) {
   EXPECT_THROW(seconds({1000, 1000, 1000}, MergeKind::host_cta, toy::machine(2), merging_kernel()), base::InputError);
   EXPECT_NO_THROW(seconds({1000, 1000, 1000}, MergeKind::last_arriver, toy::machine(2), merging_kernel()));
+}
+
+TEST(Merge, CtasBeforeAGridBarrierMustAllBeResident) {
+  // FlashInfer's holistic kernel: 2 CTAs per SM, launched together, where only one is resident.
+  const Machine machine = load_machine("h200");
+  const workloads::Workload batch = workloads::parse_spec("h=32/8,d=128:2q1s8k");
+  const Kernel kernel = kernel_for(load_kernel("flashinfer-holistic"), batch, machine);
+  const schedules::Plan plan = schedules::make_plan("flashinfer-holistic", batch, grid_of(machine, kernel, 1));
+  EXPECT_NO_THROW(simulate(batch, plan, machine, kernel));
+  try {
+    simulate(batch, plan, machine, kernel, {.ctas_per_sm = 1});
+    FAIL() << "264 CTAs on 132 slots";
+  } catch (const base::InputError& error) {
+    EXPECT_STREQ(error.what(),
+                 "plan: flashinfer-holistic has 264 CTAs that must all be resident; allowed: at most 132 on h200: 132 "
+                 "SMs with 1 each");
+  }
 }
 
 TEST(Merge, SpansShowMerges) {

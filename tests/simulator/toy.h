@@ -86,6 +86,7 @@ inline schedules::Plan cut(const std::vector<std::int32_t>& tokens, schedules::M
   plan.tile_kv = 1;
   plan.outputs.push_back({0, 0, 1, 0, 1});
   plan.merge = merge;
+  if (merge == schedules::MergeKind::host_cta) plan.dispatch = schedules::Dispatch::fixed;
   std::int32_t begin = 0;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     const auto slot = static_cast<std::int32_t>(i);
