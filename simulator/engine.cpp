@@ -15,22 +15,30 @@ constexpr double kSameTime = 1e-12;
 
 }  // namespace
 
+/// What each of so many CTAs meets if all begin at once.
+Engine::Limits Engine::limits_of(double ctas, const TokenSeconds& arithmetic) const {
+  const MemoryLaw& law = work_->law;
+  const double on_sm = std::min<double>(options_.ctas_per_sm, std::ceil(ctas / machine_->sms));
+  double share = std::min(machine_->sm_bytes_per_second / on_sm, law.l2_bytes_per_second / ctas);
+  if (law.dram_share > 0) share = std::min(share, law.plateau / (law.dram_share * ctas));
+  return {share, std::max(arithmetic.lone, arithmetic.busy * on_sm)};
+}
+
 const Engine::Fill& Engine::fill(std::size_t cost) {
-  if (fill_.busy_ctas == busy_ctas_ && fill_.cost == cost) return fill_;
-  fill_ = {busy_ctas_, cost, 0, 0, false};
+  if (fill_.busy == busy_ && fill_.cost == cost) return fill_;
+  fill_ = {busy_, cost, 0, 0, false};
   const MemoryLaw& law = work_->law;
   if (law.bytes_in_flight <= 0 || law.latency_seconds <= 0) return fill_;
-  const double ctas = std::max(1.0, busy_ctas_);
-  const double on_sm = std::min<double>(options_.ctas_per_sm, std::ceil(ctas / machine_->sms));
-  fill_.share = std::min(machine_->sm_bytes_per_second / on_sm, law.l2_bytes_per_second / ctas);
-  if (law.dram_share > 0) fill_.share = std::min(fill_.share, law.plateau / (law.dram_share * ctas));
-  const double lone = law.bytes_in_flight / law.latency_seconds;
   const TokenSeconds& arithmetic = work_->seconds_per_byte[cost];
-  const double per_byte = std::max(arithmetic.lone, arithmetic.busy * on_sm);
-  const double rate = std::min({lone, fill_.share, per_byte > 0 ? 1 / per_byte : fill_.share});
+  const Limits all = limits_of(std::max(1.0, busy_.all), arithmetic);
+  const double lone = law.bytes_in_flight / law.latency_seconds;
+  const double rate = std::min({lone, all.share, all.per_byte > 0 ? 1 / all.per_byte : all.share});
   // What keeps up with its requests hides the latency in them; what waits for its share or for arithmetic does not.
   fill_.seconds = kernel_->exposed_latencies * law.latency_seconds * (1 - rate / lone);
-  fill_.arithmetic_bound = per_byte > 0 && 1 / per_byte < std::min(lone, fill_.share);
+  // CTAs without tokens crowd the start, whose loads are the same for all, but take no share of what is read then.
+  const Limits reading = busy_.reading == busy_.all ? all : limits_of(std::max(1.0, busy_.reading), arithmetic);
+  fill_.share = reading.share;
+  fill_.arithmetic_bound = reading.per_byte > 0 && 1 / reading.per_byte < std::min(lone, reading.share);
   return fill_;
 }
 
@@ -38,14 +46,17 @@ const Engine::Fill& Engine::fill(std::size_t cost) {
 double Engine::fill_seconds(double bytes, const Fill& start) const {
   if (start.share <= 0) return 0;
   const MemoryLaw& law = work_->law;
+  const double tile = kernel_->tile_tokens * work_->bytes_per_token;
   double seconds = start.seconds;
-  // Less than a window's bytes take one latency all the same.
-  if (bytes < law.bytes_in_flight) {
-    seconds = std::max(seconds, law.latency_seconds * (1 - bytes / law.bytes_in_flight));
+  // Less than a window's bytes take one latency all the same. Where arithmetic is the limit, a partial tile takes a
+  // whole one's time, in which as much latency is hidden.
+  const double hiding = start.arithmetic_bound ? std::ceil(bytes / tile) * tile : bytes;
+  if (hiding < law.bytes_in_flight) {
+    seconds = std::max(seconds, law.latency_seconds * (1 - hiding / law.bytes_in_flight));
   }
   if (!start.arithmetic_bound) return seconds;
   // Arithmetic starts when the first tile is there: all CTAs ask for theirs at once.
-  return seconds + std::min(bytes, kernel_->tile_tokens * work_->bytes_per_token) / start.share;
+  return seconds + std::min(bytes, tile) / start.share;
 }
 
 void Engine::enter_timed(std::int32_t index, double until) {
@@ -56,7 +67,7 @@ void Engine::enter_timed(std::int32_t index, double until) {
 }
 
 /// Leads `slot` from `time` through `lead` seconds to the stream of its next item that has any tokens, or to its end.
-void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead, bool prefetched) {
+void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead, Entry entry) {
   const double w = weight(slot);
   while (slot.item < slot.item_end) {
     const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
@@ -68,10 +79,14 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
     if (bytes > 0) {
       const std::size_t cost = work_->cost_of(item);
       const Fill& start = fill(cost);
+      result_->kv_bytes += w * bytes;
+      result_->q_rows += w * work_->heights[cost];
       slot.bytes = bytes;
       slot.cost = static_cast<std::int32_t>(cost);
       slot.arithmetic_bound = start.arithmetic_bound;
-      if (!prefetched) lead += fill_seconds(bytes, start);
+      // Q and the first of K are loaded anew; an item without tokens has no use for them.
+      if (entry != Entry::first) lead += kernel_->item_seconds;
+      if (entry != Entry::prefetched) lead += fill_seconds(bytes, start);
       result_->slot_seconds.ramp += w * lead;
       return enter_timed(index, time + lead);
     }
@@ -79,20 +94,19 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
     time += lead;
     result_->slot_seconds.ramp += w * lead;
     if (time < slot.arithmetic_until) {
-      result_->kv_bytes += w * bytes;
-      result_->q_rows += w * work_->heights[cost];
       result_->slot_seconds.compute += w * (slot.arithmetic_until - time);
       time = slot.arithmetic_until;
     }
     if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = time;
     if (options_.spans) result_->spans.back().end_seconds = time;
     ++slot.item;
-    lead = kernel_->item_seconds;
+    lead = 0;
+    if (entry == Entry::first) entry = Entry::further;
   }
   enter_timed(index, time);
 }
 
-void Engine::start_list(std::int32_t index, std::int32_t list, double time, double lead, bool prefetched) {
+void Engine::start_list(std::int32_t index, std::int32_t list, double time, double lead, Entry entry) {
   Slot& slot = at(index);
   slot.list = list;
   slot.arithmetic_until = time;
@@ -103,7 +117,7 @@ void Engine::start_list(std::int32_t index, std::int32_t list, double time, doub
     result_->slot_seconds.ramp += weight(slot) * lead;
     return enter_timed(index, time + lead);
   }
-  begin_item(slot, index, time, lead, prefetched);
+  begin_item(slot, index, time, lead, entry);
 }
 
 /// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, of the
@@ -140,7 +154,7 @@ void Engine::end_stream(std::int32_t index) {
   const double resume = more && kernel_->prefetches_items ? now_ + kernel_->epilogue_seconds : end;
   result_->slot_seconds.ramp += group.weight * kernel_->epilogue_seconds;
   result_->slot_seconds.compute += group.weight * (resume - now_ - kernel_->epilogue_seconds);
-  if (more) return begin_item(slot, index, resume, kernel_->item_seconds, kernel_->prefetches_items);
+  if (more) return begin_item(slot, index, resume, 0, kernel_->prefetches_items ? Entry::prefetched : Entry::further);
   if (next_list_ < plan_->lists()) return enter_timed(index, resume);
   finish_list(index, resume);  // nobody waits for the slot, so that its end is no event
 }
@@ -161,7 +175,8 @@ void Engine::finish_list(std::int32_t index, double time) {
   Slot& slot = at(index);
   slot.state = SlotState::idle;
   slot.list = -1;
-  ended_ctas_ += weight(slot);
+  ended_.all += weight(slot);
+  if (slot.reads) ended_.reading += weight(slot);
   result_->busy_slot_seconds += weight(slot) * time;
   result_->end_seconds = std::max(result_->end_seconds, time);
 }
@@ -207,8 +222,9 @@ void Engine::process_events() {
     for (std::int32_t slot = streams_.finished(); slot >= 0; slot = streams_.finished()) end_stream(slot);
   }
   // What ends and what begins at one time must not depend on which of them is looked at first.
-  busy_ctas_ -= ended_ctas_;
-  ended_ctas_ = 0;
+  busy_.all -= ended_.all;
+  busy_.reading -= ended_.reading;
+  ended_ = {};
 }
 
 /// Everything it calls is inlined: a step takes tens of nanoseconds, of which calls would be a tenth.
@@ -222,6 +238,8 @@ void Engine::process_events() {
   result_ = &result;
   result.slot_seconds = {};
   result.busy_slot_seconds = 0;
+  result.kv_bytes = 0;
+  result.q_rows = 0;
   result.spans.clear();
   result.item_end.assign(options.item_ends ? plan.items.size() : 0, 0);
   // Lists that start together end together, item by item; of those that wait, each goes its own way.
@@ -230,7 +248,7 @@ void Engine::process_events() {
   dirty_.clear();
   joining_.clear();
   freed_.clear();
-  ended_ctas_ = 0;
+  ended_ = {};
   prepare_classes();
   start_first_wave();
   result.end_seconds = dispatcher_free_;
@@ -238,8 +256,6 @@ void Engine::process_events() {
     now_ = std::min(timed_.least_key(), streams_.next_end());
     if (now_ == std::numeric_limits<double>::infinity()) break;
     process_events();
-  result.kv_bytes = 0;
-  result.q_rows = 0;
     if (!freed_.empty()) dispatch_freed();
     if (dirty_.empty()) continue;
     regroup_streams();

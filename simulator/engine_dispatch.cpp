@@ -31,6 +31,11 @@ std::int32_t Engine::resident_ctas() const {
   return options_.workers > 0 ? std::min(options_.workers, slots) : slots;
 }
 
+bool Engine::has_tokens(std::int32_t list) const {
+  const std::span<const schedules::Item> items = plan_->list(list);
+  return std::any_of(items.begin(), items.end(), [](const schedules::Item& item) { return item.tokens() > 0; });
+}
+
 void Engine::make_groups(std::int32_t first_wave) {
   const std::int32_t per_sm = options_.ctas_per_sm;
   if (grouped_) number_alike(*plan_, *work_, first_wave, kind_of_list_);
@@ -63,7 +68,7 @@ void Engine::start_first_wave() {
   now_ = launched + working * machine_->launch_seconds_per_cta;
   result_->slot_seconds.launch = machine_->sms * per_sm * launched + first_wave * (now_ - launched);
   next_list_ = first_wave;
-  busy_ctas_ = first_wave;
+  busy_ = {static_cast<double>(first_wave), 0};
   if (first_wave == 0) return streams_.reset(limits_, 0);
   make_groups(first_wave);
   slots_.clear();
@@ -82,12 +87,16 @@ void Engine::start_first_wave() {
       slots_.back().list = lists_of_sm_[cell + static_cast<std::size_t>(k)];
     }
   }
+  for (Slot& slot : slots_) {
+    slot.reads = slot.list >= 0 && has_tokens(slot.list);
+    if (slot.reads) busy_.reading += weight(slot);
+  }
   streams_.reset(limits_, slots_.size());
   const double lead = kernel_->prologue_seconds + work_->cold_seconds + options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
     if (list >= 0) {
-      start_list(static_cast<std::int32_t>(slot), list, now_, lead, false);
+      start_list(static_cast<std::int32_t>(slot), list, now_, lead, Entry::first);
     }
   }
 }
@@ -177,12 +186,18 @@ void Engine::order_freed() {
   });
 }
 
-/// SMs of the slot's group that can take the lists from `list` on, because these are alike. At least one.
-std::int32_t Engine::alike_from(std::int32_t list, std::int32_t slot) {
-  const std::int32_t most = std::min(group_of(at(slot)).weight, plan_->lists() - list);
-  std::int32_t run = 1;
-  while (run < most && alike(*plan_, *work_, list, list + run)) ++run;
-  return run;
+/// Cuts the lists from next_list_ to `end` into runs that are alike. Returns how many of the lists have tokens.
+double Engine::find_runs(std::int32_t end) {
+  runs_.clear();
+  double reading = 0;
+  for (std::int32_t list = next_list_; list < end;) {
+    Run run{list + 1, has_tokens(list)};
+    while (run.end < end && alike(*plan_, *work_, list, run.end)) ++run.end;
+    if (run.reads) reading += run.end - list;
+    runs_.push_back(run);
+    list = run.end;
+  }
+  return reading;
 }
 
 /// Gives the lists that wait to the slots that became free just now, in the order of the plan.
@@ -196,25 +211,32 @@ void Engine::dispatch_freed() {
   const bool persistent = options_.workers > 0;
   double start = now_;
   double lead = kernel_->prologue_seconds;
+  Entry entry = Entry::first;
   if (persistent) {
-    lead = kernel_->item_seconds + options_.next_list_seconds;
+    lead = options_.next_list_seconds;
+    entry = kernel_->prefetches_items ? Entry::prefetched : Entry::further;
   } else {
     start = std::max(now_, dispatcher_free_) + starting * machine_->launch_seconds_per_cta;
     dispatcher_free_ = start;
   }
-  busy_ctas_ += starting;
+  const std::int32_t end = next_list_ + static_cast<std::int32_t>(starting);
+  busy_.all += starting;
+  busy_.reading += find_runs(end);
   result_->slot_seconds.launch += starting * (start - now_);
-  for (std::size_t i = 0; i < freed_.size() && next_list_ < plan_->lists();) {
+  auto run = runs_.begin();
+  for (std::size_t i = 0; i < freed_.size() && next_list_ < end;) {
     const std::int32_t list = next_list_;
     std::int32_t slot = freed_[i].slot;
-    const std::int32_t run = alike_from(list, slot);
-    if (run < group_of(at(slot)).weight) {
-      slot = split(slot, run);
+    const std::int32_t count = std::min(group_of(at(slot)).weight, run->end - list);
+    if (count < group_of(at(slot)).weight) {
+      slot = split(slot, count);
     } else {
       ++i;
     }
-    next_list_ += run;
-    start_list(slot, list, start, lead, persistent && kernel_->prefetches_items);
+    at(slot).reads = run->reads;
+    next_list_ += count;
+    if (next_list_ == run->end) ++run;
+    start_list(slot, list, start, lead, entry);
   }
   freed_.clear();
 }

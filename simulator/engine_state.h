@@ -30,6 +30,7 @@ struct Slot {
   std::int32_t cost = 0;  ///< of the current item
   SlotState state = SlotState::idle;
   bool arithmetic_bound = false;  ///< the current item
+  bool reads = false;             ///< the current list has tokens
 };
 
 struct Group {
@@ -49,6 +50,12 @@ struct FreeSlot {
   double left = 0;
 };
 
+/// Lists that start together and are alike: up to `end`, from where the run before ends.
+struct Run {
+  std::int32_t end = 0;
+  bool reads = false;  ///< they have tokens
+};
+
 /// One run. Kept between runs for its memory.
 class Engine {
  public:
@@ -59,16 +66,25 @@ class Engine {
   void prepare_classes();
   void start_first_wave();
   std::int32_t resident_ctas() const;
+  /// CTAs with a list, and those of them whose lists have tokens.
+  struct CtaCount {
+    double all = 0;
+    double reading = 0;
+    bool operator==(const CtaCount&) const = default;
+  };
+  bool has_tokens(std::int32_t list) const;
   void make_groups(std::int32_t first_wave);
-  void start_list(std::int32_t slot, std::int32_t list, double time, double lead, bool prefetched);
-  void begin_item(Slot& slot, std::int32_t index, double time, double lead, bool prefetched);
+  /// How a CTA comes to an item: as its first, as a further one, or as one whose loads began during the one before.
+  enum class Entry : std::uint8_t { first, further, prefetched };
+  void start_list(std::int32_t slot, std::int32_t list, double time, double lead, Entry entry);
+  void begin_item(Slot& slot, std::int32_t index, double time, double lead, Entry entry);
   void end_stream(std::int32_t index);
   void enter_timed(std::int32_t index, double until);
   void end_timed(std::int32_t index);
   void finish_list(std::int32_t index, double time);
   void order_freed();
   double work_left(std::int32_t index) const;
-  std::int32_t alike_from(std::int32_t list, std::int32_t slot);
+  double find_runs(std::int32_t end);
   void dispatch_freed();
   void copy_item_ends();
   std::int32_t split(std::int32_t slot, std::int32_t weight);
@@ -77,12 +93,17 @@ class Engine {
   void process_events();
   /// The start of streams while so many CTAs are at work: what of it does not depend on the stream's length.
   struct Fill {
-    double busy_ctas = -1;
+    CtaCount busy{-1, -1};
     std::size_t cost = 0;
     double seconds = 0;  ///< latencies that nothing hides
     double share = 0;    ///< byte/s that each CTA gets of the memory, all asking at once
     bool arithmetic_bound = false;
   };
+  struct Limits {
+    double share = 0;     ///< byte/s of the memory for each of so many CTAs
+    double per_byte = 0;  ///< seconds of arithmetic
+  };
+  Limits limits_of(double ctas, const TokenSeconds& arithmetic) const;
   const Fill& fill(std::size_t cost);
   double fill_seconds(double bytes, const Fill& start) const;
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;
@@ -107,14 +128,15 @@ class Engine {
   std::vector<std::int32_t> dirty_;    ///< groups
   std::vector<std::int32_t> joining_;  ///< slots whose streams begin now
   std::vector<FreeSlot> freed_;
+  std::vector<Run> runs_;  ///< of the lists that start now
   EventQueue timed_;
   Streams streams_;
   StreamLimits limits_;
   Fill fill_;
   double now_ = 0;
   double dispatcher_free_ = 0;
-  double busy_ctas_ = 0;
-  double ended_ctas_ = 0;  ///< at the present time; still busy for all else that happens at it
+  CtaCount busy_;   ///< CTAs at work
+  CtaCount ended_;  ///< at the present time; still busy for all else that happens at it
   std::int32_t next_list_ = 0;
   bool grouped_ = false;
 };

@@ -133,6 +133,52 @@ RC_GTEST_PROP(Simulator, LessWorkIsNeverSlowerInOneWave, ()) {
   RC_ASSERT(run(less, real_machine()).seconds <= slack(run(contexts, real_machine()).seconds));
 }
 
+/// One CTA for each KV head of each request: the same plan shape whatever the context length.
+schedules::Timeline run_native(const std::string& profile, const Machine& machine, std::int32_t head_dim,
+                               const std::vector<std::int32_t>& contexts) {
+  workloads::Workload batch = workloads::parse_spec("h=8/1,d=" + std::to_string(head_dim) + ":1q1s1k");
+  batch.requests.clear();
+  for (const std::int32_t context : contexts) batch.requests.push_back({1, context});
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.tile_q = 8;
+  for (schedules::OutputTile& output : plan.outputs) {
+    output.head_count = 8;
+    output.row_end = 8;
+  }
+  return simulate(batch, plan, machine, kernel_for(load_kernel(profile), batch, machine));
+}
+
+RC_GTEST_PROP(Simulator, MoreTokensAreNeverFasterInOneWave, ()) {
+  const Machine machine = load_machine(*rc::gen::elementOf(machine_names()));
+  const std::string profile = *rc::gen::elementOf(kernel_names());
+  const auto head_dim = *rc::gen::element(64, 128, 256);
+  const auto ctas = *rc::gen::inRange(1, machine.sms + 1);
+  const auto fewer = *rc::gen::inRange(0, 700);
+  const auto more = fewer + *rc::gen::inRange(0, 200);
+  try {
+    const double less = run_native(profile, machine, head_dim, std::vector<std::int32_t>(ctas, fewer)).seconds;
+    RC_ASSERT(less <= slack(run_native(profile, machine, head_dim, std::vector<std::int32_t>(ctas, more)).seconds));
+  } catch (const base::InputError&) {
+    RC_DISCARD("the kernel does not fit, or lacks the head dim");
+  }
+}
+
+RC_GTEST_PROP(Simulator, EmptyCtasBehindTheOthersMakeNothingFaster, ()) {
+  const Machine machine = load_machine(*rc::gen::elementOf(machine_names()));
+  const std::string profile = *rc::gen::elementOf(kernel_names());
+  const auto head_dim = *rc::gen::element(64, 128, 256);
+  const auto ctas = *rc::gen::inRange(1, 2 * machine.sms);
+  const auto context = *rc::gen::inRange(1, 3000);
+  std::vector<std::int32_t> contexts(static_cast<std::size_t>(ctas), context);
+  try {
+    const double without = run_native(profile, machine, head_dim, contexts).seconds;
+    contexts.insert(contexts.end(), static_cast<std::size_t>(*rc::gen::inRange(1, 400)), 0);
+    RC_ASSERT(without <= slack(run_native(profile, machine, head_dim, contexts).seconds));
+  } catch (const base::InputError&) {
+    RC_DISCARD("the kernel does not fit, or lacks the head dim");
+  }
+}
+
 RC_GTEST_PROP(Simulator, PermutingListsThatFillOneSmEachKeepsTheTime, ()) {
   // One GPC and one CTA per SM: all SMs are the same, so who sits where is nothing.
   Machine machine = real_machine();

@@ -174,6 +174,28 @@ TEST(Simulate, EmptyItemsCostTheirOverheads) {
   EXPECT_NEAR(toy::seconds({0, 0, 1000}, machine, kernel), 16 * kMs, kTolerance);
 }
 
+TEST(Simulate, AnEmptyItemLoadsNothing) {
+  // One CTA with the outputs of all empty requests: no Q and no K to begin with, only results to write.
+  const workloads::Workload batch = toy::workload({0, 0, 1000, 0});
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.cta_begin = {0, 4};
+  Kernel kernel = toy::kernel(1);
+  kernel.prologue_seconds = 2 * kMs;
+  kernel.epilogue_seconds = 3 * kMs;
+  kernel.item_seconds = 5 * kMs;
+  EXPECT_NEAR(simulate(batch, plan, toy::machine(1), kernel).seconds, (2 + 3 + 3 + 5 + 1 + 3 + 3) * kMs, kTolerance);
+}
+
+TEST(Simulate, CtasWithoutTokensTakeNoShareOfTheMemory) {
+  // 9 empty CTAs beside one that is bound by arithmetic: its first tile comes at the memory's whole rate, 2 GB/s.
+  Machine machine = toy::machine(10);
+  machine.dram_bytes_per_second = machine.dram_asymptote = 2e9;
+  Kernel kernel = slow_kernel(1);
+  kernel.tile_tokens = 1000;
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 0.5 * kMs + 2 * kMs, kTolerance);
+  EXPECT_NEAR(toy::seconds({1000, 0, 0, 0, 0, 0, 0, 0, 0, 0}, machine, kernel), 0.5 * kMs + 2 * kMs, kTolerance);
+}
+
 TEST(Simulate, TheDispatcherStartsSoManyCtasPerSecond) {
   // 13,200 empty CTAs on an H200 were seen to take 8.4 us.
   const Machine h200 = load_machine("h200");
