@@ -30,7 +30,9 @@ namespace {
 struct AdviseCommand {
   std::string model;
   MachineOptions machine{{"h200"}};
+  std::vector<std::string> available;
   std::vector<std::string> rules;
+  std::int32_t max_splits = 0;
   std::string batches = "1..256x2";
   std::string contexts = "512..128kx2";
   std::int32_t query_len = 1;
@@ -57,14 +59,28 @@ std::vector<std::int32_t> values(std::string_view name, std::int64_t most, bool 
   return result;
 }
 
+/// What is taken to be available if nobody says: what can be installed, and the schedules that were named.
+std::vector<std::string> installable_and(const std::vector<std::string>& named) {
+  std::vector<std::string> names = schedules::installable_names();
+  for (const std::string& name : named) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
 studies::AdviseQuestion question_of(const AdviseCommand& options) {
   studies::AdviseQuestion question;
-  question.geometry = workloads::parse_spec(options.model + ":1q1s1").geometry;
+  const workloads::Workload spec = workloads::parse_spec(options.model + ":1q1s1");
+  question.geometry = spec.geometry;
+  question.kv = spec.kv;
   question.query_len = options.query_len;
   question.batches = values("batch", workloads::kMaxRequests, false, options.batches);
   question.contexts = values("context", workloads::kMaxContextLen, true, options.contexts);
-  question.rules = options.rules.empty() ? studies::library_rules(question.geometry) : options.rules;
-  for (const std::string& rule : question.rules) schedules::find(rule);
+  question.max_splits = options.max_splits;
+  question.available = options.available.empty() ? installable_and(options.rules) : options.available;
+  question.rules = options.rules.empty() ? question.available : options.rules;
+  for (const std::string& name : question.available) schedules::find(name);
+  for (const std::string& name : question.rules) schedules::find(name);
   const std::size_t points = question.batches.size() * question.contexts.size();
   if (points > studies::kMostAdvicePoints) {
     throw base::InputError(fmt::format("advise: {} batches times {} contexts are {} points; allowed: at most {}",
@@ -89,6 +105,8 @@ std::string command_of(const AdviseCommand& options) {
                   quoted(options.machine.gpus.front()), quoted(options.batches), quoted(options.contexts));
   if (options.query_len != 1) command += fmt::format(" --query-len {}", options.query_len);
   command += studies::override_words(options.machine.overrides);
+  if (!options.available.empty()) command += fmt::format(" --available {}", fmt::join(options.available, ","));
+  if (options.max_splits > 0) command += fmt::format(" --max-splits {}", options.max_splits);
   if (!options.rules.empty()) command += fmt::format(" --schedule {}", fmt::join(options.rules, ","));
   command += fmt::format(" --format {}", options.format);
   return base::printable(command, 1000);  // it goes into comments: no control characters
@@ -117,7 +135,8 @@ void run_advise(AdviseCommand options) {
       progress.show(fmt::format("{} of {} points", finished, points));
     });
     const std::string build = fmt::format("splitwave {} ({})", base::version(), base::commit());
-    text = chosen->second(advice, {command_of(options), build, studies::error_band(target.machine.name, target.name)});
+    const std::string band = studies::error_band(target.machine.name, target.name, studies::shown_schedules(advice));
+    text = chosen->second(advice, {command_of(options), build, band});
   }
   if (options.file.empty()) {
     print(text);
@@ -146,6 +165,7 @@ void add_advise(CLI::App& program, int&) {
   verb->footer(
       "  splitwave advise --model llama-3-8b --gpu h200\n"
       "  splitwave advise --model llama-3-70b@tp=8 --gpu h100-sxm --batch 1:64 --context 1k,8k,32k --format csv\n"
+      "  splitwave advise --model llama-3-8b,page=16 --gpu h100-sxm --available fa3,flashinfer --max-splits 32\n"
       "  splitwave advise --model h=32/8,d=128 --gpu h200 --format cpp --file num_splits.h");
   verb->add_option("--model", options->model, "catalogue model, MODEL@tp=N, or a geometry such as h=32/8,d=128")
       ->type_name("NAME|GEOMETRY")
@@ -161,8 +181,15 @@ void add_advise(CLI::App& program, int&) {
       ->type_name("N")
       ->check(integer_between(1, workloads::kMaxQueryLen))
       ->capture_default_str();
+  verb->add_option("--available", options->available,
+                   "schedules whose libraries you have; if not given, those of released libraries")
+      ->delimiter(',')
+      ->type_name("NAMES");
+  verb->add_option("--max-splits", options->max_splits, "most num_splits of a call, as under CUDA graphs")
+      ->type_name("N")
+      ->check(integer_between(1, 256));
   add_schedule_option(*verb, options->rules);
-  verb->get_option("--schedule")->description("rules to set against the best choice; the libraries' own if not given");
+  verb->get_option("--schedule")->description("schedules to set against the best; if not given, the available ones");
   verb->add_option("--format", options->format, "table, csv, json, cpp (a header) or python (a module)")
       ->type_name("FORMAT")
       ->check(known_format())

@@ -16,20 +16,22 @@
 namespace splitwave::schedules {
 namespace {
 
-/// The table. A row is made of: name, arguments, summary, source, plan, kernel, when it is compared and as what.
+/// The table. A row is made of: name, arguments, summary, source, plan, kernel, when it is compared and as what, and as
+/// what it can be installed.
 std::vector<Schedule>& table() {
   static std::vector<Schedule> rows = {
       {"fa2", "", "FlashAttention-2: one CTA per output tile, no split",
        "Dao-AILab/flash-attention 0251105a csrc/flash_attn/src/flash_fwd_launch_template.h:64", fa2, fa2_kernel,
-       Compared::always, "fa2"},
+       Compared::always, "fa2", "fa2"},
       {"fixed-split", "N, fa2, fa2-2.5.6 or fa3",
        "FlashDecoding: every output in equal parts; N given, or by FlashAttention-2's rule (today's or v2.5.6's) or "
        "3's",
        "Dao-AILab/flash-attention 0251105a csrc/flash_attn/flash_api.cpp:281-347", fixed_split, fixed_split_kernel,
-       Compared::always, "fixed-split:fa2"},
-      {"fa3", "", "FlashAttention-3's kv-cache path: splits per request, longest first, a queue of tiles",
+       Compared::always, "fixed-split:fa2", "fixed-split:fa2"},
+      {"fa3", "nothing, or N",
+       "FlashAttention-3's kv-cache path: splits per request, longest first, a queue of tiles; N: its num_splits",
        "Dao-AILab/flash-attention 0251105a hopper/heuristics.h:25-59, hopper/flash_prepare_scheduler.cu:141-158", fa3,
-       fa3_kernel, Compared::always, "fa3"},
+       fa3_kernel, Compared::always, "fa3", "fa3"},
       {"seq-aware", "nothing, or evolved",
        "FlashAttention-3 with the sequence-aware guard; evolved: 12 or 16 splits for one short prompt",
        "arXiv 2604.00028, Figures 2 and 1; Dao-AILab/flash-attention PR 2445", seq_aware, fa3_kernel, Compared::always,
@@ -37,17 +39,17 @@ std::vector<Schedule>& table() {
       {"lean", "nothing, or ort",
        "LeanAttention: stream-K over LeanTiles; the paper's grid, or its ONNX Runtime code's",
        "arXiv 2405.10480, Algorithm 1; microsoft/onnxruntime lean_attention/lean_api.cc:198-233", lean, lean_kernel,
-       Compared::always, "lean"},
+       Compared::always, "lean", "lean:ort"},
       {"flashinfer", "", "FlashInfer's tensor-core decode: the smallest chunk whose chunks fit on the machine at once",
        "flashinfer-ai/flashinfer fb28d7242 include/flashinfer/attention/scheduler.cuh:101-128,788-791", flashinfer,
-       flashinfer_kernel, Compared::always, "flashinfer"},
+       flashinfer_kernel, Compared::always, "flashinfer", "flashinfer"},
       {"flashinfer-holistic", "", "FlashInfer's persistent kernel: chunks of bounded length to the least loaded CTA",
        "flashinfer-ai/flashinfer fb28d7242 include/flashinfer/attention/scheduler.cuh:1242-1510", flashinfer_holistic,
-       flashinfer_holistic_kernel, Compared::never, ""},
+       flashinfer_holistic_kernel, Compared::never, "", "flashinfer-holistic"},
       {"flashmla", "", "FlashMLA: parts of equal payload, with 5 blocks charged per request",
        "deepseek-ai/FlashMLA 9241ae3 "
        "csrc/smxx/decode/get_decoding_sched_meta/get_decoding_sched_meta.cu:62-107",
-       flashmla, flashmla_kernel, Compared::latent_attention, "flashmla"},
+       flashmla, flashmla_kernel, Compared::latent_attention, "flashmla", "flashmla"},
       {"fixed-size", "T", "batch-invariant: every output cut at multiples of T tokens", "splitwave", fixed_size,
        splitwave_kernel, Compared::never, ""},
   };
@@ -144,6 +146,14 @@ std::vector<std::string> default_names(std::span<const workloads::Workload> work
   std::vector<std::string> names;
   for (const Schedule& schedule : all()) {
     if (is_compared(schedule, workloads)) names.emplace_back(schedule.compared_as);
+  }
+  return names;
+}
+
+std::vector<std::string> installable_names() {
+  std::vector<std::string> names;
+  for (const Schedule& schedule : all()) {
+    if (!schedule.installed_as.empty()) names.emplace_back(schedule.installed_as);
   }
   return names;
 }

@@ -38,6 +38,9 @@ struct Schedule {
   KernelFunction kernel = nullptr;
   Compared compared = Compared::never;
   std::string_view compared_as;  ///< full name that comparisons use, "fixed-split:fa2"; empty if never
+  /// Full name that runs as it is, rule and kernel, with a released library ("lean:ort"); empty if the schedule is a
+  /// paper's, a proposal's or splitwave's own.
+  std::string_view installed_as = {};
 };
 
 /// The table, in the order of docs/schedules.md, with what add() added at its end.
@@ -64,5 +67,8 @@ std::string_view kernel_of(std::string_view name, const workloads::Workload& wor
 /// Full names that comparisons of these workloads run by default, in the order of the table; without workloads those
 /// that are always compared.
 std::vector<std::string> default_names(std::span<const workloads::Workload> workloads = {});
+
+/// Full names that people can install (Schedule::installed_as), in the order of the table.
+std::vector<std::string> installable_names();
 
 }  // namespace splitwave::schedules

@@ -8,56 +8,74 @@
 #include <exception>
 #include <limits>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "base/error.h"
-#include "schedules/rules/fa2.h"
+#include "schedules/schedules.h"
 #include "studies/predict.h"
 
 namespace splitwave::studies {
 namespace {
 
-constexpr std::int32_t kMostSplits = 128;
-
 workloads::Workload uniform(const AdviseQuestion& question, std::int32_t batch, std::int32_t context) {
   workloads::Workload workload;
   workload.name = fmt::format("batch {} context {}", batch, context);
   workload.geometry = question.geometry;
+  workload.kv = question.kv;
   workload.requests.assign(static_cast<std::size_t>(batch), {question.query_len, context});
   validate(workload);
   return workload;
 }
 
 /// The prediction, or nothing if it is shown to take longer than `limit` or the schedule cannot serve the workload.
-std::optional<Choice> choice_within(double limit, const std::string& schedule, const workloads::Workload& workload,
-                                    const Target& target) {
+std::optional<Alternative> alternative_within(double limit, const std::string& schedule,
+                                              const workloads::Workload& workload, const Target& target) {
   try {
     const std::optional<Prediction> made = predict_within(limit, workload, schedule, target);
     if (!made) return std::nullopt;
-    return Choice{schedule, made->plan.num_splits, made->timeline.seconds};
+    return Alternative{schedule, made->plan.num_splits, made->timeline.seconds};
   } catch (const base::InputError&) {
     return std::nullopt;
   }
 }
 
-/// The fastest of the counts, the least of those that are equally fast. The count next to FlashAttention-2's answer
-/// goes first, and what a bound shows to be slower than the best so far is left out.
-std::optional<Choice> best_split(const workloads::Workload& workload, const Target& target,
-                                 std::vector<std::int32_t> counts) {
+/// The call's fastest count, the least of those that are equally fast. The count next to the library's own answer goes
+/// first, and what a bound shows to be slower than the best so far is left out.
+std::optional<Alternative> best_split(const SplitCall& call, const workloads::Workload& workload, const Target& target,
+                                      std::int32_t most) {
   double limit = std::numeric_limits<double>::infinity();
-  if (const auto ruled = choice_within(limit, "fixed-split:fa2", workload, target)) {
-    const auto above = std::upper_bound(counts.begin(), counts.end(), ruled->num_splits);
-    if (above != counts.begin()) std::rotate(counts.begin(), above - 1, above);
-  }
-  std::optional<Choice> best;
+  const auto ruled = alternative_within(limit, std::string(call.rule), workload, target);
+  if (!ruled) return std::nullopt;
+  std::vector<std::int32_t> counts = distinct_splits(call, workload, target, most);
+  const auto above = std::upper_bound(counts.begin(), counts.end(), ruled->num_splits);
+  if (above != counts.begin()) std::rotate(counts.begin(), above - 1, above);
+  std::optional<Alternative> best;
   for (const std::int32_t count : counts) {
-    const auto choice = choice_within(limit, fmt::format("fixed-split:{}", count), workload, target);
-    if (!choice) continue;
-    const bool earlier = best && choice->seconds == best->seconds && choice->num_splits < best->num_splits;
-    if (!best || choice->seconds < best->seconds || earlier) best = choice;
+    const auto tried = alternative_within(limit, fmt::format("{}:{}", call.schedule, count), workload, target);
+    if (!tried) continue;
+    const bool earlier = best && tried->seconds == best->seconds && tried->num_splits < best->num_splits;
+    if (!best || tried->seconds < best->seconds || earlier) best = tried;
     limit = best->seconds;
   }
   return best;
+}
+
+/// Whether max_splits forbids the schedule's answer: it is a cap of FlashAttention's num_splits, and of no other's.
+bool is_capped(const AdviseQuestion& question, const Alternative& one) {
+  const std::string_view base = std::string_view(one.schedule).substr(0, one.schedule.find(':'));
+  const bool takes_num_splits = base == "fixed-split" || base == "fa3" || base == "seq-aware";
+  return takes_num_splits && question.max_splits > 0 && one.num_splits > question.max_splits;
+}
+
+/// Why nothing that is available serves the workload, from the first.
+std::string refusal(const AdviseQuestion& question, const workloads::Workload& workload, const Target& target) {
+  try {
+    predict(workload, question.available.front(), target);
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+  return fmt::format("{} answers more than {} splits", question.available.front(), question.max_splits);
 }
 
 AdvicePoint answer(const AdviseQuestion& question, const Target& target, std::int32_t batch, std::int32_t context) {
@@ -65,21 +83,29 @@ AdvicePoint answer(const AdviseQuestion& question, const Target& target, std::in
   AdvicePoint point;
   point.batch = batch;
   point.context = context;
-  point.split = best_split(workload, target, distinct_splits(question.geometry, context));
-  std::vector<Choice> all;
-  if (point.split) all.push_back(*point.split);
-  const std::vector<Choice> ruled = try_schedules(workload, target, question.rules);
+  std::vector<Alternative> usable;
+  for (const std::string& schedule : question.available) {
+    const std::optional<std::size_t> index = split_call_of(schedule);
+    if (!index || point.splits[*index]) continue;
+    const SplitCall& call = kSplitCalls[*index];
+    const std::int32_t most = question.max_splits > 0 ? std::min(question.max_splits, call.most) : call.most;
+    point.splits[*index] = best_split(call, workload, target, most);
+    if (point.splits[*index]) usable.push_back(*point.splits[*index]);
+  }
+  for (const Alternative& one : try_schedules(workload, target, question.available)) {
+    if (!is_capped(question, one)) usable.push_back(one);
+  }
+  const auto least = std::min_element(usable.begin(), usable.end(),
+                                      [](const Alternative& a, const Alternative& b) { return a.seconds < b.seconds; });
+  if (least == usable.end()) {
+    throw base::InputError(fmt::format("advise: nothing available can serve {} on {}, for example: {}", workload.name,
+                                       target.name, refusal(question, workload, target)));
+  }
+  point.best = *least;
   for (const std::string& rule : question.rules) {
-    const auto found =
-        std::find_if(ruled.begin(), ruled.end(), [&](const Choice& choice) { return choice.schedule == rule; });
-    point.rule_seconds.push_back(found == ruled.end() ? std::nullopt : std::optional(found->seconds));
+    const auto found = alternative_within(std::numeric_limits<double>::infinity(), rule, workload, target);
+    point.rule_seconds.push_back(found ? std::optional(found->seconds) : std::nullopt);
   }
-  all.insert(all.end(), ruled.begin(), ruled.end());
-  if (all.empty()) {
-    throw base::InputError(fmt::format("advise: no schedule can serve {} on {}", workload.name, target.name));
-  }
-  point.best =
-      *std::min_element(all.begin(), all.end(), [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
   return point;
 }
 
@@ -123,7 +149,13 @@ class Answering {
   std::exception_ptr error_;
 };
 
-void drop_useless_rules(Advice& advice) {
+void drop_useless_rules(Advice& advice, const Target& target) {
+  std::erase_if(advice.question.available, [&](const std::string& schedule) {
+    return std::none_of(advice.points.begin(), advice.points.end(), [&](const AdvicePoint& point) {
+      const workloads::Workload workload = uniform(advice.question, point.batch, point.context);
+      return alternative_within(std::numeric_limits<double>::infinity(), schedule, workload, target).has_value();
+    });
+  });
   for (std::size_t rule = advice.question.rules.size(); rule-- > 0;) {
     const bool serves = std::any_of(advice.points.begin(), advice.points.end(),
                                     [&](const AdvicePoint& point) { return point.rule_seconds[rule].has_value(); });
@@ -169,24 +201,23 @@ void find_cliffs(Advice& advice) {
 
 }  // namespace
 
-std::vector<std::string> library_rules(const workloads::Geometry& geometry) {
-  std::vector<std::string> rules = {"fixed-split:fa2", "fixed-split:fa3",    "fa3", "seq-aware", "lean", "lean:ort",
-                                    "flashinfer",      "flashinfer-holistic"};
-  // FlashMLA's planner would cut any geometry, but its library has kernels for latent attention only.
-  if (geometry.kind == workloads::AttentionKind::mla) rules.emplace_back("flashmla");
-  return rules;
+std::optional<std::size_t> split_call_of(std::string_view schedule) {
+  if (schedule == "fa2" || schedule == "fixed-split:fa2" || schedule == "fixed-split:fa2-2.5.6") return 0;
+  if (schedule == "fa3" || schedule == "fixed-split:fa3" || schedule == "seq-aware") return 1;
+  return std::nullopt;
 }
 
-std::vector<std::int32_t> distinct_splits(const workloads::Geometry& geometry, std::int32_t context) {
-  const std::int32_t tile = schedules::fa2_split_block_n(geometry.head_dim);
-  const std::int32_t tiles = std::max(1, (context + tile - 1) / tile);
-  std::vector<std::int32_t> counts;
-  std::int32_t longest = 0;
-  for (std::int32_t count = 1; count <= std::min(tiles, kMostSplits); ++count) {
-    const std::int32_t tiles_per_split = (tiles + count - 1) / count;
-    if (tiles_per_split != longest) counts.push_back(count);
-    longest = tiles_per_split;
+std::vector<std::int32_t> distinct_splits(const SplitCall& call, const workloads::Workload& workload,
+                                          const Target& target, std::int32_t most) {
+  if (call.schedule == "fa3") {
+    const std::string name = fmt::format("{}:{}", call.schedule, call.most);
+    const schedules::Plan plan = schedules::make_plan(name, workload, grid_for(workload, name, target));
+    const std::vector<std::int32_t> asked = splits_per_request(workload, plan);
+    // A bound of 2 launches the merge kernel even if nothing asks for a split; one of 1 does not.
+    most = std::min(most, std::max(2, *std::max_element(asked.begin(), asked.end())));
   }
+  std::vector<std::int32_t> counts(static_cast<std::size_t>(most));
+  std::iota(counts.begin(), counts.end(), 1);
   return counts;
 }
 
@@ -202,7 +233,12 @@ Advice advise(const AdviseQuestion& question, const Target& target, int threads,
   advice.machine = target.name;
   advice.points.resize(question.batches.size() * question.contexts.size());
   Answering(question, target, advice).run(threads, done);
-  drop_useless_rules(advice);
+  drop_useless_rules(advice, target);
+  for (std::size_t call = 0; call < kSplitCalls.size(); ++call) {
+    const bool serves = std::any_of(advice.points.begin(), advice.points.end(),
+                                    [&](const AdvicePoint& point) { return point.splits[call].has_value(); });
+    if (serves) advice.calls.push_back(call);
+  }
   find_cliffs(advice);
   return advice;
 }

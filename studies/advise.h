@@ -2,6 +2,7 @@
 // Which schedule and how many splits, for every batch size and context length of a range.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -15,32 +16,52 @@
 
 namespace splitwave::studies {
 
+/// A library's call that takes num_splits.
+struct SplitCall {
+  std::string_view schedule;  ///< of which "SCHEDULE:N" is the call with N splits
+  std::string_view library;
+  std::string_view rule;  ///< the schedule that answers N by the library's own rule
+  std::int32_t most = 0;  ///< the library refuses more
+};
+
+/// Limits: csrc/flash_attn/flash_api.cpp (set_params_splitkv) and hopper/flash_api.cpp:1095.
+inline constexpr std::array<SplitCall, 2> kSplitCalls = {
+    {{"fixed-split", "FlashAttention-2", "fixed-split:fa2", 128}, {"fa3", "FlashAttention-3", "fa3", 256}}};
+
+/// Index in kSplitCalls of the call that those who have the schedule's library can make with any count; none if it
+/// takes no count, or the schedule's name gives one.
+std::optional<std::size_t> split_call_of(std::string_view schedule);
+
+/// Counts of which no two make the call do the same, ascending, up to `most`. A count of FlashAttention-2 is the number
+/// of CTAs per output, those past the context included: no two are the same. One of FlashAttention-3 is a bound: all
+/// above what its dynamic rule asks for are the same.
+std::vector<std::int32_t> distinct_splits(const SplitCall& call, const workloads::Workload& workload,
+                                          const Target& target, std::int32_t most);
+
 /// What is asked. Every request of a batch has the same context length.
 struct AdviseQuestion {
   workloads::Geometry geometry;
+  workloads::KvStorage kv;
   std::int32_t query_len = 1;
   std::vector<std::int32_t> batches;   ///< ascending
   std::vector<std::int32_t> contexts;  ///< ascending, tokens
-  /// Libraries' own rules, by schedule name, that the best choice is set against.
-  std::vector<std::string> rules;
+  /// Schedules that can be used: the best is one of them, or any count of the split calls of their libraries.
+  std::vector<std::string> available;
+  std::vector<std::string> rules;  ///< schedules that are set against the best
+  /// Most num_splits of FlashAttention's calls, as vLLM's max_num_splits_for_cuda_graph; 0: what the libraries allow.
+  std::int32_t max_splits = 0;
 };
-
-/// The rules of the libraries that decide by themselves how to split such a geometry. Not each of them serves every
-/// point.
-std::vector<std::string> library_rules(const workloads::Geometry& geometry);
-
-/// Counts of splits that FlashDecoding with FlashAttention-2's kernel can tell apart: of counts that give equally long
-/// splits only the smallest, up to FlashAttention's limit of 128.
-std::vector<std::int32_t> distinct_splits(const workloads::Geometry& geometry, std::int32_t context);
 
 /// The answer for one batch size and context length. The times are predictions, in seconds.
 struct AdvicePoint {
   std::int32_t batch = 0;
   std::int32_t context = 0;
-  Choice best;                                      ///< of all rules and all split counts
-  std::optional<Choice> split;                      ///< best fixed-split:N; none if it cannot serve the geometry
+  Alternative best;  ///< of all that is available
+  /// Best count per call of kSplitCalls; none if its library is not available or cannot serve the point.
+  std::array<std::optional<Alternative>, kSplitCalls.size()> splits;
   std::vector<std::optional<double>> rule_seconds;  ///< per rule; none if it cannot serve the point
-  /// Time lost by following the rule: its time over the best time, minus 1.
+  /// Time lost by following the rule: its time over the best time, minus 1. Negative if the rule is not available, or
+  /// answers more than max_splits, and would be faster.
   std::optional<double> regret(std::size_t rule) const;
 };
 
@@ -58,8 +79,9 @@ struct Cliff {
 inline constexpr double kCliff = 1.05;
 
 struct Advice {
-  AdviseQuestion question;  ///< the rules that serve no point are left out
+  AdviseQuestion question;  ///< what serves no point is left out
   std::string machine;
+  std::vector<std::size_t> calls;   ///< of kSplitCalls: those with an answer at some point
   std::vector<AdvicePoint> points;  ///< batches slowest, contexts fastest
   std::vector<Cliff> cliffs;        ///< largest jump first
   const AdvicePoint& at(std::size_t batch, std::size_t context) const {
@@ -71,7 +93,7 @@ struct Advice {
 inline constexpr std::size_t kMostAdvicePoints = 100'000;
 
 /// Answers the question on `threads` threads; calls `done(n)` on the calling thread as points are finished. Throws
-/// InputError if nothing can serve a point.
+/// InputError if nothing that is available can serve a point.
 Advice advise(const AdviseQuestion& question, const Target& target, int threads,
               const std::function<void(std::size_t)>& done);
 

@@ -23,6 +23,14 @@ using reports::Align;
 
 constexpr std::size_t kShownCliffs = 10;
 
+/// "bshd", "paged by 16", "bshd, cache of 8192 tokens".
+std::string storage_words(const workloads::KvStorage& kv) {
+  std::string words = to_string(kv.layout);
+  if (kv.page_size > 0) words += fmt::format(" by {}", kv.page_size);
+  if (kv.cache_len) words += fmt::format(", cache of {} tokens", *kv.cache_len);
+  return words;
+}
+
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -36,31 +44,43 @@ std::string comment(const Advice& advice, const AdviceOrigin& origin, std::strin
         words.begin(), words.end(), [](char c) { return c >= 0 && c < ' '; }, ' ');  // one line stays one
     text += fmt::format("{} {}\n", mark, words);
   };
-  line(fmt::format("num_splits for FlashDecoding with FlashAttention-2's split kernel on {}.", advice.machine));
-  line(fmt::format("Geometry: {}, {} query heads, {} KV heads, head_dim {}, value_dim {}, {}, query length {}.",
+  const std::int32_t cap = advice.question.max_splits;
+  line(fmt::format("Best on {} among {}{}.", advice.machine, fmt::join(advice.question.available, ", "),
+                   cap > 0 ? fmt::format(", num_splits at most {}", cap) : ""));
+  line(fmt::format("Geometry: {}, {} query heads, {} KV heads, head_dim {}, value_dim {}, {}, {}, query length {}.",
                    to_string(g.kind), g.query_heads, g.kv_heads, g.head_dim, g.value_dim, to_string(g.dtype),
-                   advice.question.query_len));
+                   storage_words(advice.question.kv), advice.question.query_len));
   line(fmt::format("Error band of the predictions: {}.", origin.error_band));
   line(fmt::format("Made by {} with: {}", origin.build, origin.command));
   return text;
 }
 
-const Choice& split_of(const AdvicePoint& point) {
-  if (!point.split) {
+/// The call that the exports with one table of counts are for.
+std::size_t first_call(const Advice& advice) {
+  if (!advice.calls.empty()) return advice.calls.front();
+  throw base::InputError(
+      fmt::format("advise: nothing available takes num_splits (FlashAttention's schedules do); "
+                  "allowed with {}: --format table, csv, json",
+                  fmt::join(advice.question.available, ",")));
+}
+
+const Alternative& split_of(const AdvicePoint& point, std::size_t call) {
+  if (!point.splits[call]) {
     throw base::InputError(fmt::format(
-        "advise: FlashDecoding cannot serve batch {} context {}; allowed with this geometry: --format table, csv, json",
-        point.batch, point.context));
+        "advise: {} cannot serve batch {} context {}; allowed with this geometry: --format table, csv, json",
+        kSplitCalls[call].library, point.batch, point.context));
   }
-  return *point.split;
+  return *point.splits[call];
 }
 
 /// Rows of split counts, one per batch, each between `open` and `close`.
 std::string split_rows(const Advice& advice, std::string_view open, std::string_view close) {
+  const std::size_t call = first_call(advice);
   std::string text;
   for (std::size_t b = 0; b < advice.question.batches.size(); ++b) {
     std::vector<std::int32_t> row;
     for (std::size_t c = 0; c < advice.question.contexts.size(); ++c) {
-      row.push_back(split_of(advice.at(b, c)).num_splits);
+      row.push_back(split_of(advice.at(b, c), call).num_splits);
     }
     text += fmt::format("    {}{}{},  {} batch {}\n", open, fmt::join(row, ", "), close, open == "{" ? "//" : "#",
                         advice.question.batches[b]);
@@ -109,21 +129,21 @@ std::string rule_lines(const Advice& advice) {
 }
 
 reports::Table point_table(const Advice& advice) {
-  reports::Table table{{{"batch", Align::right},
-                        {"context", Align::right},
-                        {"best schedule"},
-                        {"time", Align::right},
-                        {"num_splits", Align::right},
-                        {"time with it", Align::right}},
+  reports::Table table{{{"batch", Align::right}, {"context", Align::right}, {"best schedule"}, {"time", Align::right}},
                        {}};
+  for (const std::size_t call : advice.calls) {
+    table.columns.push_back({fmt::format("{}:N", kSplitCalls[call].schedule), Align::right});
+    table.columns.push_back({"time", Align::right});
+  }
   for (const std::string& rule : advice.question.rules) table.columns.push_back({rule, Align::right});
   for (const AdvicePoint& point : advice.points) {
-    std::vector<std::string> row = {std::to_string(point.batch),
-                                    std::to_string(point.context),
-                                    point.best.schedule,
-                                    reports::format_seconds(point.best.seconds),
-                                    point.split ? std::to_string(point.split->num_splits) : "-",
-                                    point.split ? reports::format_seconds(point.split->seconds) : "-"};
+    std::vector<std::string> row = {std::to_string(point.batch), std::to_string(point.context), point.best.schedule,
+                                    reports::format_seconds(point.best.seconds)};
+    for (const std::size_t call : advice.calls) {
+      const std::optional<Alternative>& split = point.splits[call];
+      row.push_back(split ? std::to_string(split->num_splits) : "-");
+      row.push_back(split ? reports::format_seconds(split->seconds) : "-");
+    }
     for (std::size_t rule = 0; rule < advice.question.rules.size(); ++rule) {
       row.push_back(regret_text(point.regret(rule)));
     }
@@ -132,13 +152,37 @@ reports::Table point_table(const Advice& advice) {
   return table;
 }
 
-Json choice_json(const Choice& choice) {
-  return {{"schedule", choice.schedule}, {"num_splits", choice.num_splits}, {"seconds", choice.seconds}};
+Json alternative_json(const Alternative& one) {
+  return {{"schedule", one.schedule}, {"num_splits", one.num_splits}, {"seconds", one.seconds}};
+}
+
+Json storage_json(const workloads::KvStorage& kv) {
+  Json json = {{"layout", to_string(kv.layout)}};
+  if (kv.page_size > 0) json["page_size"] = kv.page_size;
+  if (kv.cache_len) json["cache_len"] = *kv.cache_len;
+  return json;
+}
+
+/// The call's best counts, a row per batch.
+Json counts_json(const Advice& advice, std::size_t call) {
+  Json rows = Json::array();
+  for (std::size_t b = 0; b < advice.question.batches.size(); ++b) {
+    Json row = Json::array();
+    for (std::size_t c = 0; c < advice.question.contexts.size(); ++c) {
+      const std::optional<Alternative>& split = advice.at(b, c).splits[call];
+      row.push_back(split ? Json(split->num_splits) : Json(nullptr));
+    }
+    rows.push_back(std::move(row));
+  }
+  return rows;
 }
 
 Json point_json(const Advice& advice, const AdvicePoint& point) {
-  Json json = {{"batch", point.batch}, {"context", point.context}, {"best", choice_json(point.best)}};
-  if (point.split) json["split"] = choice_json(*point.split);
+  Json json = {{"batch", point.batch}, {"context", point.context}, {"best", alternative_json(point.best)}};
+  json["splits"] = Json::object();
+  for (const std::size_t call : advice.calls) {
+    if (const auto& split = point.splits[call]) json["splits"][kSplitCalls[call].schedule] = alternative_json(*split);
+  }
   json["regret"] = Json::object();
   for (std::size_t rule = 0; rule < advice.question.rules.size(); ++rule) {
     if (const auto regret = point.regret(rule)) json["regret"][advice.question.rules[rule]] = *regret;
@@ -148,60 +192,76 @@ Json point_json(const Advice& advice, const AdvicePoint& point) {
 
 }  // namespace
 
-std::string error_band_from(std::string_view text, const std::string& where, const std::string& machine) {
+std::vector<std::string> shown_schedules(const Advice& advice) {
+  std::vector<std::string> shown = advice.question.rules;
+  const auto add = [&](const std::string& name) {
+    if (std::find(shown.begin(), shown.end(), name) == shown.end()) shown.push_back(name);
+  };
+  for (const std::size_t call : advice.calls) add(std::string(kSplitCalls[call].rule));
+  for (const AdvicePoint& point : advice.points) {
+    const auto is_split = [&](const auto& split) { return split && split->schedule == point.best.schedule; };
+    if (!std::any_of(point.splits.begin(), point.splits.end(), is_split)) add(point.best.schedule);
+  }
+  return shown;
+}
+
+std::string error_band_from(std::string_view text, const std::string& where, const std::string& machine,
+                            const std::vector<std::string>& schedules) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
+  std::vector<std::string> bands;
+  std::vector<std::string> unjudged = schedules;
+  std::string source;
   try {
     for (const auto& entry : json.at("judged")) {
       if (entry.at("machine").get<std::string>() != machine) continue;
-      const auto percent = [](const nlohmann::json& one, const char* key) { return one.at(key).get<double>() * 100; };
-      std::vector<std::string> by_schedule;
+      source = entry.at("source").get<std::string>();
       for (const auto& one : entry.at("schedules")) {
-        by_schedule.push_back(fmt::format("{} {:.1f} % and {:.1f} %", one.at("schedule").get<std::string>(),
-                                          percent(one, "median_error"), percent(one, "p90_error")));
+        const auto name = one.at("schedule").get<std::string>();
+        if (std::erase(unjudged, name) == 0) continue;
+        bands.push_back(fmt::format("{} median {:.1f} %, p90 {:.1f} % over {} measured points", name,
+                                    one.at("median_error").get<double>() * 100, one.at("p90_error").get<double>() * 100,
+                                    one.at("points").get<std::int64_t>()));
       }
-      return fmt::format("median {:.1f} %, p90 {:.1f} % over {} measured points: {} ({})",
-                         percent(entry, "median_error"), percent(entry, "p90_error"),
-                         entry.at("points").get<std::int64_t>(), fmt::join(by_schedule, ", "),
-                         entry.at("source").get<std::string>());
     }
   } catch (const nlohmann::json::exception&) {
-    throw base::InputError(
-        fmt::format("{}: not in the format of studies/advise_accuracy.json; allowed: judged, a list "
-                    "of machine, points, median_error, p90_error, source, and the same by schedule",
-                    where));
+    throw base::InputError(fmt::format(
+        "{}: not in the format of studies/advise_accuracy.json; allowed: judged, a list of machine, source and "
+        "schedules, each with schedule, points, median_error and p90_error",
+        where));
   }
-  return "not yet judged against measurements on this machine";
+  if (bands.empty()) return "not yet judged against measurements on this machine";
+  return fmt::format("{} ({}){}", fmt::join(bands, "; "), source,
+                     unjudged.empty() ? "" : fmt::format("; not yet judged: {}", fmt::join(unjudged, ", ")));
 }
 
-std::string error_band(const std::string& machine, const std::string& target) {
+std::string error_band(const std::string& machine, const std::string& target,
+                       const std::vector<std::string>& schedules) {
   if (machine != target) return "not judged: the machine has overrides, and was never measured";
-  return error_band_from(accuracy_files().front().text, "advise_accuracy", machine);
+  return error_band_from(accuracy_files().front().text, "advise_accuracy", machine, schedules);
 }
 
 std::string advice_table(const Advice& advice, const AdviceOrigin& origin) {
   return comment(advice, origin, "#") + '\n' + reports::to_text(point_table(advice)) +
-         "\nUnder each rule: time lost by following it, against the best schedule.\n\n" + rule_lines(advice) + '\n' +
-         cliff_lines(advice);
+         "\nUnder NAME:N its best split count; under each rule the time lost by following it, against the best "
+         "schedule.\n\n" +
+         rule_lines(advice) + '\n' + cliff_lines(advice);
 }
 
 std::string advice_csv(const Advice& advice, const AdviceOrigin& origin) {
-  reports::Table table{{{"batch"},
-                        {"context"},
-                        {"best_schedule"},
-                        {"best_num_splits"},
-                        {"best_seconds"},
-                        {"num_splits"},
-                        {"num_splits_seconds"}},
-                       {}};
+  reports::Table table{{{"batch"}, {"context"}, {"best_schedule"}, {"best_num_splits"}, {"best_seconds"}}, {}};
+  for (const std::size_t call : advice.calls) {
+    table.columns.push_back({fmt::format("{} num_splits", kSplitCalls[call].schedule)});
+    table.columns.push_back({fmt::format("{} seconds", kSplitCalls[call].schedule)});
+  }
   for (const std::string& rule : advice.question.rules) table.columns.push_back({"regret " + rule});
   for (const AdvicePoint& point : advice.points) {
-    std::vector<std::string> row = {std::to_string(point.batch),
-                                    std::to_string(point.context),
-                                    point.best.schedule,
-                                    std::to_string(point.best.num_splits),
-                                    fmt::format("{}", point.best.seconds),
-                                    point.split ? std::to_string(point.split->num_splits) : "",
-                                    point.split ? fmt::format("{}", point.split->seconds) : ""};
+    std::vector<std::string> row = {std::to_string(point.batch), std::to_string(point.context), point.best.schedule,
+                                    std::to_string(point.best.num_splits), fmt::format("{}", point.best.seconds)};
+    for (const std::size_t call : advice.calls) {
+      const std::optional<Alternative>& split = point.splits[call];
+      row.push_back(split ? std::to_string(split->num_splits) : "");
+      row.push_back(split ? fmt::format("{}", split->seconds) : "");
+    }
     for (std::size_t rule = 0; rule < advice.question.rules.size(); ++rule) {
       const auto regret = point.regret(rule);
       row.push_back(regret ? fmt::format("{}", *regret) : "");
@@ -213,7 +273,7 @@ std::string advice_csv(const Advice& advice, const AdviceOrigin& origin) {
 
 std::string advice_json(const Advice& advice, const AdviceOrigin& origin) {
   const workloads::Geometry& g = advice.question.geometry;
-  Json json = {{"format", 1},
+  Json json = {{"format", 2},
                {"machine", advice.machine},
                {"geometry",
                 {{"kind", to_string(g.kind)},
@@ -222,21 +282,18 @@ std::string advice_json(const Advice& advice, const AdviceOrigin& origin) {
                  {"head_dim", g.head_dim},
                  {"value_dim", g.value_dim},
                  {"dtype", to_string(g.dtype)}}},
+               {"kv", storage_json(advice.question.kv)},
                {"query_len", advice.question.query_len},
+               {"available", advice.question.available},
+               {"max_splits", advice.question.max_splits > 0 ? Json(advice.question.max_splits) : Json(nullptr)},
                {"error_band", origin.error_band},
                {"command", origin.command},
                {"build", origin.build},
                {"batches", advice.question.batches},
                {"contexts", advice.question.contexts}};
-  json["num_splits"] = Json::array();
-  for (std::size_t b = 0; b < advice.question.batches.size(); ++b) {
-    Json row = Json::array();
-    for (std::size_t c = 0; c < advice.question.contexts.size(); ++c) {
-      const std::optional<Choice>& split = advice.at(b, c).split;
-      row.push_back(split ? Json(split->num_splits) : Json(nullptr));
-    }
-    json["num_splits"].push_back(std::move(row));
-  }
+  json["num_splits"] = Json::object();
+  for (const std::size_t call : advice.calls)
+    json["num_splits"][kSplitCalls[call].schedule] = counts_json(advice, call);
   json["points"] = Json::array();
   for (const AdvicePoint& point : advice.points) json["points"].push_back(point_json(advice, point));
   json["cliffs"] = Json::array();
@@ -265,7 +322,7 @@ inline constexpr int kContexts[] = {{{}}};
 inline constexpr int kNumSplits[{}][{}] = {{
 {}}};
 
-/// Split count for the largest tabulated batch and context (tokens) that are not above the given ones.
+/// num_splits for {}: that of the largest tabulated batch and context (tokens) that are not above the given ones.
 inline int num_splits(int batch, int context) {{
   const auto floor_index = [](const auto& values, int value) {{
     const auto above = std::upper_bound(std::begin(values), std::end(values), value) - std::begin(values);
@@ -278,7 +335,8 @@ inline int num_splits(int batch, int context) {{
 )",
                      comment(advice, origin, "//"), fmt::join(advice.question.batches, ", "),
                      fmt::join(advice.question.contexts, ", "), advice.question.batches.size(),
-                     advice.question.contexts.size(), split_rows(advice, "{", "}"));
+                     advice.question.contexts.size(), split_rows(advice, "{", "}"),
+                     kSplitCalls[first_call(advice)].library);
 }
 
 std::string advice_python(const Advice& advice, const AdviceOrigin& origin) {
@@ -291,12 +349,13 @@ NUM_SPLITS = (
 
 
 def num_splits(batch: int, context: int) -> int:
-    """Split count for the largest tabulated batch and context (tokens) that are not above the given ones."""
+    """num_splits for {}: that of the largest tabulated batch and context (tokens) that are not above the given ones."""
     row = NUM_SPLITS[max(bisect_right(BATCHES, batch) - 1, 0)]
     return row[max(bisect_right(CONTEXTS, context) - 1, 0)]
 )",
                      comment(advice, origin, "#"), fmt::join(advice.question.batches, ", "),
-                     fmt::join(advice.question.contexts, ", "), split_rows(advice, "(", ",)"));
+                     fmt::join(advice.question.contexts, ", "), split_rows(advice, "(", ",)"),
+                     kSplitCalls[first_call(advice)].library);
 }
 
 }  // namespace splitwave::studies

@@ -4,6 +4,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "studies/advise.h"
 
@@ -16,13 +17,19 @@ struct AdviceOrigin {
   std::string error_band;  ///< error_band() of the machine
 };
 
-/// How far predictions for the machine are from measurements, in words, from studies/advise_accuracy.json: "not yet
-/// judged" if no measurements were set against them. An overridden machine (its target's name differs) was never
-/// measured.
-std::string error_band(const std::string& machine, const std::string& target);
+/// Names that the advice shows, as they were judged: its rules, then what else is best or takes a count ("fa3:4" is
+/// judged as fa3).
+std::vector<std::string> shown_schedules(const Advice& advice);
+
+/// How far predictions of the schedules for the machine are from measurements, in words, from
+/// studies/advise_accuracy.json: "not yet judged" if no measurements were set against them. An overridden machine (its
+/// target's name differs) was never measured.
+std::string error_band(const std::string& machine, const std::string& target,
+                       const std::vector<std::string>& schedules);
 
 /// The same from a text in the format of that file; `where` begins error messages. Throws InputError.
-std::string error_band_from(std::string_view text, const std::string& where, const std::string& machine);
+std::string error_band_from(std::string_view text, const std::string& where, const std::string& machine,
+                            const std::vector<std::string>& schedules);
 
 /// Aligned table with the regret of every rule, then the cliffs.
 std::string advice_table(const Advice& advice, const AdviceOrigin& origin);
@@ -33,9 +40,9 @@ std::string advice_csv(const Advice& advice, const AdviceOrigin& origin);
 /// One JSON object (docs/advise.md): a lookup table and everything it was made from.
 std::string advice_json(const Advice& advice, const AdviceOrigin& origin);
 
-/// A C++17 header with `int splitwave_advice::num_splits(int batch, int context)`, and the same as a Python module.
-/// Between the points of the table both take the next smaller batch and context; below the first, the first. Throws
-/// InputError if FlashDecoding cannot serve a point: then there is no split count to look up.
+/// A C++17 header with `int splitwave_advice::num_splits(int batch, int context)`, and the same as a Python module, for
+/// the first of kSplitCalls that has answers. Between the points of the table both take the next smaller batch and
+/// context; below the first, the first. Throws InputError if nothing takes a split count at some point.
 std::string advice_cpp(const Advice& advice, const AdviceOrigin& origin);
 std::string advice_python(const Advice& advice, const AdviceOrigin& origin);
 

@@ -10,86 +10,38 @@
 #include "base/error.h"
 #include "schedules/schedules.h"
 #include "studies/choose.h"
+#include "studies/explain_limit.h"
 #include "studies/predict.h"
 
 namespace splitwave::studies {
 namespace {
 
-std::string plural(std::int64_t count, const char* one) {
-  return fmt::format("{} {}{}", count, one, count == 1 ? "" : "s");
-}
-
-Limit limit_of_stream(const Explanation& e, std::int32_t resident) {
-  constexpr double kNearPlateau = 0.8;
-  if (e.bandwidth_share >= kNearPlateau) {
-    return {"stream", 0, "memory: K and V are read at nearly all the bandwidth that this machine has",
-            "fewer bytes (a smaller K/V type, fewer KV heads, a window) or faster memory; no schedule does better"};
+std::int64_t working_lists(const schedules::Plan& plan) {
+  std::int64_t lists = 0;
+  for (std::int32_t list = 0; list < plan.lists(); ++list) {
+    const std::span<const schedules::Item> items = plan.list(list);
+    lists += std::any_of(items.begin(), items.end(), [](const schedules::Item& item) { return item.tokens() > 0; });
   }
-  if (e.plan.ctas() < resident) {
-    return {"stream", 0,
-            fmt::format("memory: only {} of {} CTA slots read, too few to fill the bandwidth", e.plan.ctas(), resident),
-            "more splits, so that more CTAs read at once"};
-  }
-  return {"stream", 0, "memory: the CTAs read below the bandwidth of this machine while they wait for their latencies",
-          "longer items, or a kernel with more bytes in flight"};
-}
-
-Limit limit_of(const Explanation& e, const simulator::Kernel& kernel) {
-  const std::array<Part, 7> all = parts(e.timeline.breakdown);
-  const Part largest =
-      *std::max_element(all.begin(), all.end(), [](const Part& a, const Part& b) { return a.seconds < b.seconds; });
-  const std::int32_t resident = e.grid.resident();
-  Limit limit;
-  if (largest.name == "launch") {
-    limit = {"launch", 0, "starting the kernel and its CTAs takes longest: the work is small for this machine",
-             "more requests per call, or a CUDA graph; another schedule hardly helps"};
-  } else if (largest.name == "ramp") {
-    limit = {"ramp", 0, "CTAs start up and wait for their first bytes longer than they read",
-             "fewer splits: fewer, longer items"};
-  } else if (largest.name == "stream") {
-    limit = limit_of_stream(e, resident);
-  } else if (largest.name == "compute") {
-    const std::int32_t rows = e.plan.outputs.empty() ? 0 : e.plan.outputs.front().rows();
-    limit = {"compute", 0,
-             fmt::format("arithmetic: {} padded to {} by the instruction take longer than reading their tiles",
-                         plural(rows, "query row"), kernel.mma_rows),
-             "a kernel with smaller instruction tiles, or all query heads of a KV head in one tile"};
-  } else if (largest.name == "merge") {
-    limit = {
-        "merge", 0,
-        fmt::format("combining partial results: {} over {} slots", plural(e.metrics.merges, "merge"), e.plan.slots()),
-        "fewer splits, or a merge inside the kernel"};
-  } else if (largest.name == "wait") {
-    limit = {"wait", 0, "CTAs that merge wait for the partial results of others",
-             "items of more equal length, or a merge by the last CTA that arrives"};
-  } else {
-    limit = {
-        "idle", 0,
-        fmt::format("idle CTA slots: {:.2f} waves of CTAs leave part of the machine without work", e.metrics.waves),
-        "a schedule that cuts the work evenly over all CTA slots (lean, fa3, flashinfer), or another split count"};
-  }
-  const double total = e.timeline.breakdown.total();
-  limit.share = total > 0 ? largest.seconds / total : 0;
-  return limit;
+  return lists;
 }
 
 }  // namespace
 
-std::vector<Choice> try_schedules(const workloads::Workload& workload, const Target& target,
-                                  std::span<const std::string> schedules) {
-  std::vector<Choice> choices;
+std::vector<Alternative> try_schedules(const workloads::Workload& workload, const Target& target,
+                                       std::span<const std::string> schedules) {
+  std::vector<Alternative> tried;
   for (const std::string& name : schedules) {
     if (name == kAuto) continue;
     try {
       const Prediction made = predict(workload, name, target);
-      choices.push_back({name, made.plan.num_splits, made.timeline.seconds});
+      tried.push_back({name, made.plan.num_splits, made.timeline.seconds});
     } catch (const base::InputError&) {
-      continue;  // it cannot serve the workload: not a choice
+      continue;  // it cannot serve the workload
     }
   }
-  std::stable_sort(choices.begin(), choices.end(),
-                   [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
-  return choices;
+  std::stable_sort(tried.begin(), tried.end(),
+                   [](const Alternative& a, const Alternative& b) { return a.seconds < b.seconds; });
+  return tried;
 }
 
 std::vector<std::string> alternative_schedules(const workloads::Workload& workload) {
@@ -101,8 +53,8 @@ std::vector<std::string> alternative_schedules(const workloads::Workload& worklo
   for (const workloads::Request& request : workload.requests) longest = std::max(longest, request.context_len);
   const std::int32_t most = std::clamp((longest + kTile - 1) / kTile, 1, kMostSplits);
   for (std::int32_t splits = 1; splits <= most; splits += splits < kDense ? 1 : splits / 3) {
-    const std::string name = fmt::format("fixed-split:{}", splits);
-    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    names.push_back(fmt::format("fixed-split:{}", splits));
+    names.push_back(fmt::format("fa3:{}", splits));
   }
   return names;
 }
@@ -130,15 +82,18 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
   e.metrics = metrics(made.plan, made.grid);
   e.timeline = std::move(made.timeline);
   e.plan = std::move(made.plan);
-  e.kernel = made.kernel.name;
+  e.group = workload.geometry.group();
+  e.working_lists = working_lists(e.plan);
+  e.kernel = std::move(made.kernel);
   e.bytes = workloads::minimal_bytes(workload);
   e.bytes_per_second = e.timeline.seconds > 0 ? static_cast<double>(e.bytes) / e.timeline.seconds : 0;
   e.bandwidth_share = e.bytes_per_second / machine.dram_bytes_per_second;
   e.idle_sm_seconds = e.timeline.breakdown.idle * e.grid.sms;
-  e.limit = limit_of(e, made.kernel);
+  e.idle = idle_causes(e);
   std::vector<std::string> others = alternative_schedules(workload);
   std::erase(others, name);
   e.alternatives = try_schedules(workload, target, others);
+  e.limit = limit_of(e);
   return e;
 }
 

@@ -19,18 +19,18 @@
 namespace splitwave::studies {
 
 /// One schedule's predicted time on a workload.
-struct Choice {
+struct Alternative {
   std::string schedule;
   std::int32_t num_splits = 1;
   double seconds = 0;
 };
 
 /// Predicts the schedules and returns those that can serve the workload, fastest first (the first given of equals).
-std::vector<Choice> try_schedules(const workloads::Workload& workload, const Target& target,
-                                  std::span<const std::string> schedules);
+std::vector<Alternative> try_schedules(const workloads::Workload& workload, const Target& target,
+                                       std::span<const std::string> schedules);
 
-/// What `explain` tries beside the schedule it explains: the default schedules, and fixed-split:N for N of 1 to 16 and
-/// then in steps of at most a half, up to the number of KV tiles (at most 128).
+/// What `explain` tries beside the schedule it explains: the default schedules, and fixed-split:N and fa3:N for N of 1
+/// to 16 and then in steps of at most a half, up to the number of KV tiles (at most 128).
 std::vector<std::string> alternative_schedules(const workloads::Workload& workload);
 
 /// The parts of a breakdown by name, in the order of schedules/timeline.h.
@@ -39,6 +39,13 @@ struct Part {
   double seconds = 0;
 };
 std::array<Part, 7> parts(const schedules::Breakdown& breakdown);
+
+/// Why CTA slots are idle: seconds averaged over the CTA slots, which add up to Breakdown::idle.
+struct IdleCauses {
+  double no_work = 0;  ///< slots that get no KV token at all, while others work
+  double uneven = 0;   ///< slots that have worked, while others still do
+  double merging = 0;  ///< slots without a merge, while a merge inside the kernel goes on after the last item
+};
 
 /// What the largest part is, why it is there and what would make it smaller.
 struct Limit {
@@ -51,17 +58,20 @@ struct Limit {
 struct Explanation {
   std::string workload;
   std::string machine;
+  std::int32_t group = 1;  ///< query heads that share a KV head
   schedules::Plan plan;
   schedules::Grid grid;
   schedules::Metrics metrics;
-  schedules::Timeline timeline;  ///< with spans
-  std::string kernel;
-  std::int64_t bytes = 0;       ///< minimal bytes of the workload
-  double bytes_per_second = 0;  ///< bytes over the predicted time
-  double bandwidth_share = 0;   ///< of the bandwidth that a plain read of the machine reaches
-  double idle_sm_seconds = 0;   ///< time of the breakdown's idle part summed over the SMs
+  std::int64_t working_lists = 0;  ///< lists of the plan with a KV token to read
+  schedules::Timeline timeline;    ///< with spans
+  IdleCauses idle;
+  simulator::Kernel kernel;               ///< that runs the plan
+  std::int64_t bytes = 0;                 ///< minimal bytes of the workload
+  double bytes_per_second = 0;            ///< bytes over the predicted time
+  double bandwidth_share = 0;             ///< of the bandwidth that a plain read of the machine reaches
+  double idle_sm_seconds = 0;             ///< time of the breakdown's idle part summed over the SMs
+  std::vector<Alternative> alternatives;  ///< fastest first
   Limit limit;
-  std::vector<Choice> alternatives;  ///< fastest first
 };
 
 /// Explains one schedule, or with "auto" the default schedule that is fastest. Throws InputError as predict() does.

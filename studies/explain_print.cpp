@@ -51,9 +51,8 @@ std::string time_table(const Explanation& e) {
 std::string better_lines(const Explanation& e) {
   if (e.alternatives.empty()) return "  nothing else can serve this workload\n";
   const std::size_t faster =
-      static_cast<std::size_t>(std::count_if(e.alternatives.begin(), e.alternatives.end(), [&](const Choice& choice) {
-        return choice.seconds < e.timeline.seconds;
-      }));
+      static_cast<std::size_t>(std::count_if(e.alternatives.begin(), e.alternatives.end(),
+                                             [&](const Alternative& one) { return one.seconds < e.timeline.seconds; }));
   std::string text =
       faster == 0
           ? fmt::format("  none of the {} others tried is faster; the next ones are\n", e.alternatives.size())
@@ -61,10 +60,9 @@ std::string better_lines(const Explanation& e) {
   reports::Table table{{{"  schedule"}, {"splits", Align::right}, {"time", Align::right}, {"speed-up", Align::right}},
                        {}};
   for (std::size_t i = 0; i < std::min(kShownAlternatives, e.alternatives.size()); ++i) {
-    const Choice& choice = e.alternatives[i];
-    table.rows.push_back({"  " + choice.schedule, std::to_string(choice.num_splits),
-                          reports::format_seconds(choice.seconds),
-                          reports::format_factor(e.timeline.seconds / choice.seconds)});
+    const Alternative& one = e.alternatives[i];
+    table.rows.push_back({"  " + one.schedule, std::to_string(one.num_splits), reports::format_seconds(one.seconds),
+                          reports::format_factor(e.timeline.seconds / one.seconds)});
   }
   return text + reports::to_text(table);
 }
@@ -80,7 +78,7 @@ std::string to_text(const Explanation& e) {
   text += fmt::format("Rule\n  num_splits {}: {}\n\n", e.plan.num_splits, e.plan.reason);
   text += fmt::format("Cut\n  {}\n\n", cut_line(e));
   text += fmt::format("Machine\n  {} SMs x {} resident CTAs of kernel {}; {:.2f} waves; quantization efficiency {}\n",
-                      e.grid.sms, e.grid.ctas_per_sm, e.kernel, e.metrics.waves,
+                      e.grid.sms, e.grid.ctas_per_sm, e.kernel.name, e.metrics.waves,
                       reports::format_percent(e.metrics.quantization_efficiency));
   text += fmt::format("  idle: {} of SM time ({:.1f} of {:.1f} SM·µs); occupancy {}\n\n",
                       reports::format_percent(sm_seconds > 0 ? e.idle_sm_seconds / sm_seconds : 0),
@@ -92,40 +90,42 @@ std::string to_text(const Explanation& e) {
 }
 
 std::string to_json(const Explanation& e) {
-  nlohmann::ordered_json json = {{"workload", e.workload},
-                                 {"machine", e.machine},
-                                 {"schedule", e.plan.schedule},
-                                 {"kernel", e.kernel},
-                                 {"reason", e.plan.reason},
-                                 {"seconds", e.timeline.seconds},
-                                 {"bytes", e.bytes},
-                                 {"bytes_per_second", e.bytes_per_second},
-                                 {"bandwidth_share", e.bandwidth_share},
-                                 {"num_splits", e.plan.num_splits},
-                                 {"tile_q", e.plan.tile_q},
-                                 {"tile_kv", e.plan.tile_kv},
-                                 {"outputs", e.plan.outputs.size()},
-                                 {"tiles", e.metrics.tiles},
-                                 {"items", e.metrics.items},
-                                 {"empty_items", e.metrics.empty_items},
-                                 {"ctas", e.metrics.ctas},
-                                 {"dispatch", to_string(e.plan.dispatch)},
-                                 {"merges", e.metrics.merges},
-                                 {"merge", to_string(e.plan.merge)},
-                                 {"sms", e.grid.sms},
-                                 {"ctas_per_sm", e.grid.ctas_per_sm},
-                                 {"waves", e.metrics.waves},
-                                 {"quantization_efficiency", e.metrics.quantization_efficiency},
-                                 {"occupancy", e.timeline.occupancy},
-                                 {"idle_sm_seconds", e.idle_sm_seconds}};
+  nlohmann::ordered_json json = {
+      {"workload", e.workload},
+      {"machine", e.machine},
+      {"schedule", e.plan.schedule},
+      {"kernel", e.kernel.name},
+      {"reason", e.plan.reason},
+      {"seconds", e.timeline.seconds},
+      {"bytes", e.bytes},
+      {"bytes_per_second", e.bytes_per_second},
+      {"bandwidth_share", e.bandwidth_share},
+      {"num_splits", e.plan.num_splits},
+      {"tile_q", e.plan.tile_q},
+      {"tile_kv", e.plan.tile_kv},
+      {"outputs", e.plan.outputs.size()},
+      {"tiles", e.metrics.tiles},
+      {"items", e.metrics.items},
+      {"empty_items", e.metrics.empty_items},
+      {"ctas", e.metrics.ctas},
+      {"dispatch", to_string(e.plan.dispatch)},
+      {"merges", e.metrics.merges},
+      {"merge", to_string(e.plan.merge)},
+      {"sms", e.grid.sms},
+      {"ctas_per_sm", e.grid.ctas_per_sm},
+      {"waves", e.metrics.waves},
+      {"quantization_efficiency", e.metrics.quantization_efficiency},
+      {"occupancy", e.timeline.occupancy},
+      {"idle_sm_seconds", e.idle_sm_seconds},
+      {"idle_causes", {{"no_work", e.idle.no_work}, {"uneven", e.idle.uneven}, {"merging", e.idle.merging}}}};
   for (const Part& part : parts(e.timeline.breakdown)) json["breakdown"][std::string(part.name)] = part.seconds;
   json["limit"] = {{"part", e.limit.part}, {"share", e.limit.share}, {"why", e.limit.why}, {"help", e.limit.help}};
   json["alternatives"] = nlohmann::json::array();
-  for (const Choice& choice : e.alternatives) {
-    json["alternatives"].push_back({{"schedule", choice.schedule},
-                                    {"num_splits", choice.num_splits},
-                                    {"seconds", choice.seconds},
-                                    {"speed_up", e.timeline.seconds / choice.seconds}});
+  for (const Alternative& one : e.alternatives) {
+    json["alternatives"].push_back({{"schedule", one.schedule},
+                                    {"num_splits", one.num_splits},
+                                    {"seconds", one.seconds},
+                                    {"speed_up", e.timeline.seconds / one.seconds}});
   }
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/reproduction/predict.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -16,20 +18,14 @@ namespace {
 using workloads::Workload;
 
 constexpr std::string_view kFa3Call = "fa3-call:";
-constexpr std::string_view kFa3 = "fa3";
 
-/// FlashAttention-3's plan for a num_splits that its caller gives.
-schedules::Plan fa3_call_plan(const std::string& rule, const Workload& workload, const schedules::Grid& grid,
-                              std::int32_t rule_tile_kv) {
-  schedules::Grid rule_grid = grid;
-  rule_grid.tile_kv = rule_tile_kv;
-  const schedules::Fa3SplitArguments seen = schedules::fa3_call(workload, rule_grid, false).split;
-  const std::int32_t num_splits = rule == "fa3"         ? schedules::fa3_num_splits(seen).num_splits
-                                  : rule == "seq-aware" ? schedules::seq_aware_num_splits(seen).num_splits
-                                                        : std::stoi(rule);
-  schedules::Plan plan = schedules::fa3_queue(workload, grid, schedules::fa3_call(workload, grid, false), num_splits);
-  plan.schedule = kFa3;
-  return plan;
+/// The schedule "fa3:N" with the N that a rule answers which counts the whole batch.
+std::string fa3_call(std::string_view rule, const Workload& workload, schedules::Grid grid, std::int32_t rule_tile_kv) {
+  grid.tile_kv = rule_tile_kv;
+  const schedules::Fa3SplitArguments seen = schedules::fa3_call(workload, grid, false).split;
+  const schedules::SplitChoice choice =
+      rule == "fa3" ? schedules::fa3_num_splits(seen) : schedules::seq_aware_num_splits(seen);
+  return fmt::format("fa3:{}", choice.num_splits);
 }
 
 bool is_in(const Subset& subset, const Figure& figure, const Point& point) {
@@ -68,13 +64,9 @@ studies::Prediction predict_contender(const Contender& contender, const Workload
                                       const studies::PredictOptions& options, std::int32_t rule_tile_kv) {
   if (!contender.kernel.empty()) target.kernel = simulator::load_kernel(contender.kernel);
   if (!contender.schedule.starts_with(kFa3Call)) return studies::predict(workload, contender.schedule, target, options);
-  studies::Prediction result;
-  result.grid = studies::grid_for(workload, kFa3, target, options);
-  result.plan = fa3_call_plan(contender.schedule.substr(kFa3Call.size()), workload, result.grid, rule_tile_kv);
-  studies::Simulated simulated = studies::simulate_plan(workload, result.plan, target, options);
-  result.kernel = std::move(simulated.kernel);
-  result.timeline = std::move(simulated.timeline);
-  return result;
+  const schedules::Grid grid = studies::grid_for(workload, "fa3", target, options);
+  const std::string_view rule = std::string_view(contender.schedule).substr(kFa3Call.size());
+  return studies::predict(workload, fa3_call(rule, workload, grid, rule_tile_kv), target, options);
 }
 
 studies::PredictOptions options_of(bool warm) {

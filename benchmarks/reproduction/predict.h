@@ -14,10 +14,9 @@
 
 namespace splitwave::reproduction {
 
-/// A contender's plan on the target, simulated by studies::predict's steps. Besides the schedules' names,
-/// "fa3-call:RULE" is a call of FlashAttention-3's kv-cache path with an explicit num_splits: a number, or what "fa3"
-/// or "seq-aware" answer if they count the whole batch's tiles and KV blocks of rule_tile_kv tokens (0: those of the
-/// kernel), as the sequence-aware paper's experiment does.
+/// studies::predict of a contender. Besides the schedules' names, "fa3-call:RULE" is "fa3:N" with the N that RULE,
+/// "fa3" or "seq-aware", answers if it counts the whole batch's tiles and KV blocks of rule_tile_kv tokens (0: those of
+/// the kernel), as the sequence-aware paper's experiment does.
 studies::Prediction predict_contender(const Contender& contender, const workloads::Workload& workload,
                                       studies::Target target, const studies::PredictOptions& options,
                                       std::int32_t rule_tile_kv = 0);

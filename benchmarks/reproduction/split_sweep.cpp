@@ -19,7 +19,7 @@ std::vector<SplitSweepRow> split_sweep() {
     row.splits = static_cast<std::int32_t>(rows.size()) + 1;
     row.published_microseconds = microseconds;
     Contender call;
-    call.schedule = "fa3-call:" + std::to_string(row.splits);
+    call.schedule = "fa3:" + std::to_string(row.splits);
     const studies::Prediction planned = predict_contender(call, workload, target, options_of(table.warm));
     for (const schedules::Item& item : planned.plan.items) {
       const auto blocks = static_cast<std::int32_t>(schedules::tiles(planned.plan, item));

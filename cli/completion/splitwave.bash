@@ -16,7 +16,9 @@ _splitwave_options() {
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
-    advise) echo "--model $machine --batch --context --query-len --schedule --format --file --threads --json" ;;
+    advise)
+      echo "--model $machine --batch --context --query-len --available --max-splits --schedule --format --file" \
+        '--threads --json' ;;
     'workload show') echo "$workload --json" ;;
     'workload validate' | gpus | schedules | algorithms) echo '--json' ;;
     'workload import')
@@ -36,12 +38,12 @@ _splitwave() {
   fi
   case $previous in
     --gpu) words="cpu $(_splitwave_names gpus)" ;;
-    --schedule) words=$(_splitwave_names schedules) ;;
+    --schedule | --available) words=$(_splitwave_names schedules) ;;
     --algorithm) words="all $(_splitwave_names algorithms)" ;;
     --executor) words='cpu cuda' ;;
     --format) words='table csv json cpp python' ;;
     -w | --workload | --kernel | --out | --output | --merge | --file | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len) return ;;
+    --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len | --max-splits) return ;;
   esac
   if [[ -n $words ]]; then
     if [[ $current == *,* ]]; then  # lists: complete what follows the last comma

@@ -133,6 +133,20 @@ TEST(Fa3Rule, PacksGroupsUnlessRowsFillTheTile) {
   EXPECT_FALSE(fa3_should_pack_gqa(false, 128, 8, 128));
 }
 
+TEST(Fa3, AGivenNumberOfSplitsIsTheBoundOfTheDynamicRule) {
+  const workloads::Workload w = decode("w", geometry(8, 2, 128), {300, 40000, 9000});
+  const Plan ruled = make_plan("fa3", w, kHopper);
+  Plan same = make_plan("fa3:" + std::to_string(ruled.num_splits), w, kHopper);
+  EXPECT_NE(same.reason, ruled.reason);
+  same.schedule = ruled.schedule;
+  same.reason = ruled.reason;
+  EXPECT_EQ(same, ruled);
+  const Plan three = make_plan("fa3:3", w, kHopper);
+  EXPECT_EQ(three.num_splits, 3);
+  EXPECT_EQ(splits_per_request(w, three), (std::vector<std::int32_t>{1, 3, 3}));
+  EXPECT_TRUE(make_plan("fa3:1", w, kHopper).merges.empty());
+}
+
 TEST(Fa3, SplitDecisionOfManyRequestsIgnoresTheBatch) {
   // b = 20, 8 KV heads: 160 unsplit tiles on 132 SMs, and still the split kernel with its combine.
   const workloads::Workload w = decode("w", geometry(32, 8, 128), std::vector<std::int32_t>(20, 4096));

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
@@ -50,6 +51,17 @@ TEST(Schedules, DefaultNamesMakePlans) {
   for (const std::string& name : default_names()) EXPECT_EQ(error_of(name), "");
 }
 
+TEST(Schedules, WhatCanBeInstalledMakesPlansAndIsNoProposal) {
+  const std::vector<std::string> names = installable_names();
+  for (const std::string& name : names) EXPECT_EQ(error_of(name), "") << name;
+  for (const char* library : {"fa2", "fixed-split:fa2", "fa3", "lean:ort", "flashinfer", "flashmla"}) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), library), 1) << library;
+  }
+  for (const char* paper : {"lean", "seq-aware", "fixed-size:64"}) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), paper), 0) << paper;
+  }
+}
+
 TEST(Schedules, UnknownNamesOfferTheNearest) {
   EXPECT_NE(error_of("laen").find("lean"), std::string::npos);
   EXPECT_NE(error_of("flashmal").find("flashmla"), std::string::npos);
@@ -77,6 +89,8 @@ TEST(Schedules, ArgumentsThatAreNotAllowed) {
                            "fa2:1",
                            "fa2:",
                            "fa3:x",
+                           "fa3:0",
+                           "fa3:257",
                            "lean:",
                            "lean:paper",
                            "seq-aware:",

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/advise.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -28,10 +30,13 @@ using tests::TemporaryFolder;
 
 AdviseQuestion question(const std::string& geometry) {
   AdviseQuestion result;
-  result.geometry = workloads::parse_spec(geometry + ":1q1s1").geometry;
+  const workloads::Workload spec = workloads::parse_spec(geometry + ":1q1s1");
+  result.geometry = spec.geometry;
+  result.kv = spec.kv;
   result.batches = {1, 3, 8};
   result.contexts = {256, 4096, 16384};
-  result.rules = library_rules(result.geometry);
+  result.available = schedules::installable_names();
+  result.rules = result.available;
   return result;
 }
 
@@ -44,8 +49,10 @@ const AdviceOrigin kOrigin{"splitwave advise", "splitwave 0", "not yet judged"};
 
 TEST(Advise, TheBestBeatsEveryRuleAndSplit) {
   for (const AdvicePoint& point : advice().points) {
-    ASSERT_TRUE(point.split);
-    EXPECT_LE(point.best.seconds, point.split->seconds);
+    for (const auto& split : point.splits) {
+      ASSERT_TRUE(split);
+      EXPECT_LE(point.best.seconds, split->seconds);
+    }
     for (std::size_t rule = 0; rule < advice().question.rules.size(); ++rule) {
       EXPECT_GE(point.regret(rule).value_or(0), 0);
     }
@@ -58,20 +65,137 @@ TEST(Advise, TimesAreThoseOfSimulate) {
   EXPECT_EQ(point.context, 16384);
   const workloads::Workload same = workloads::parse_spec("llama-3-8b:3q1s16k");
   EXPECT_EQ(point.best.seconds, predict(same, point.best.schedule, target("h200")).timeline.seconds);
-  EXPECT_EQ(point.split->seconds, predict(same, point.split->schedule, target("h200")).timeline.seconds);
-  for (int splits = 1; splits <= 128; ++splits) {
-    const std::string name = "fixed-split:" + std::to_string(splits);
-    EXPECT_LE(point.split->seconds, predict(same, name, target("h200")).timeline.seconds * (1 + 1e-12)) << name;
+  for (const auto& split : point.splits) {
+    EXPECT_EQ(split->seconds, predict(same, split->schedule, target("h200")).timeline.seconds);
   }
 }
 
-TEST(Advise, FlashMlaIsForMlaOnly) {
-  const auto has_flashmla = [](const std::string& spec) {
-    const auto rules = library_rules(workloads::parse_spec(spec + ":1q1s1").geometry);
-    return std::count(rules.begin(), rules.end(), "flashmla") == 1;
+AdviseQuestion one_point(const std::string& geometry, std::int32_t batch, std::int32_t context) {
+  AdviseQuestion result = question(geometry);
+  result.batches = {batch};
+  result.contexts = {context};
+  return result;
+}
+
+AdvicePoint answer(const AdviseQuestion& asked, const Target& machine) {
+  return advise(asked, machine, 1, [](std::size_t) {}).points.front();
+}
+
+TEST(Advise, NoCountIsFasterThanTheBest) {
+  struct Case {
+    const char* geometry;
+    const char* machine;
+    std::int32_t batch;
+    std::int32_t context;
   };
-  EXPECT_FALSE(has_flashmla("llama-3-8b"));
-  EXPECT_TRUE(has_flashmla("deepseek-v3"));
+  for (const Case& one :
+       {Case{"llama-3-8b", "h200", 3, 16384}, Case{"llama-3-8b", "a100", 1, 2048}, Case{"llama-3-8b", "a100", 4, 6000},
+        Case{"h=32/4,d=64", "a100", 7, 12345}, Case{"h=8/1,d=128,page=16", "h200", 5, 30000},
+        Case{"h=8/8,d=128,cache=32k", "a100", 2, 900}}) {
+    const AdviseQuestion asked = one_point(one.geometry, one.batch, one.context);
+    const AdvicePoint point = answer(asked, target(one.machine));
+    const workloads::Workload same =
+        workloads::parse_spec(fmt::format("{}:{}q1s{}", one.geometry, one.batch, one.context));
+    for (std::size_t call = 0; call < kSplitCalls.size(); ++call) {
+      EXPECT_EQ(point.splits[call].has_value(), call == 0 || std::string(one.machine) == "h200");
+      if (!point.splits[call]) continue;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::int32_t count = 1; count <= kSplitCalls[call].most; ++count) {
+        const std::string name = fmt::format("{}:{}", kSplitCalls[call].schedule, count);
+        least = std::min(least, predict(same, name, target(one.machine)).timeline.seconds);
+      }
+      EXPECT_EQ(point.splits[call]->seconds, least) << kSplitCalls[call].library << " " << same.name;
+    }
+  }
+}
+
+TEST(Advise, CountsOfFlashAttention3AreLeftOutOnlyIfTheyPlanTheSame) {
+  const workloads::Workload w = workloads::parse_spec("llama-3-8b:3q1s16k");
+  const SplitCall& call = kSplitCalls[1];
+  const std::vector<std::int32_t> counts = distinct_splits(call, w, target("h200"), call.most);
+  ASSERT_GT(counts.size(), 3U);
+  ASSERT_LT(counts.back(), call.most);
+  const schedules::Plan last = predict(w, fmt::format("fa3:{}", counts.back()), target("h200")).plan;
+  for (std::int32_t count = 1; count <= call.most; ++count) {
+    const schedules::Plan plan = predict(w, fmt::format("fa3:{}", count), target("h200")).plan;
+    EXPECT_EQ(plan.items == last.items && plan.merge == last.merge, count >= counts.back()) << count;
+  }
+}
+
+TEST(Advise, HonoursHowKAndVLie) {
+  for (const char* geometry : {"llama-3-8b", "llama-3-8b,page=16", "llama-3-8b,layout=bhsd", "llama-3-8b,cache=64k"}) {
+    const AdviseQuestion asked = one_point(geometry, 3, 5000);
+    const Advice found = advise(asked, target("h200"), 1, [](std::size_t) {});
+    const workloads::Workload same = workloads::parse_spec(std::string(geometry) + ":3q1s5000");
+    EXPECT_EQ(found.points.front().best.seconds,
+              predict(same, found.points.front().best.schedule, target("h200")).timeline.seconds);
+    for (std::size_t rule = 0; rule < found.question.rules.size(); ++rule) {
+      EXPECT_EQ(found.points.front().rule_seconds[rule],
+                predict(same, found.question.rules[rule], target("h200")).timeline.seconds)
+          << geometry << " " << found.question.rules[rule];
+    }
+  }
+  EXPECT_NE(answer(one_point("llama-3-8b", 3, 5000), target("h200")).rule_seconds,
+            answer(one_point("llama-3-8b,page=16", 3, 5000), target("h200")).rule_seconds);
+  EXPECT_THROW(answer(one_point("llama-3-8b,cache=1k", 3, 5000), target("h200")), base::InputError);
+}
+
+TEST(Advise, ChoosesOnlyWhatIsAvailable) {
+  AdviseQuestion asked = question("llama-3-8b");
+  asked.available = {"flashinfer"};
+  asked.rules = {"flashinfer", "fa3"};
+  const Advice found = advise(asked, target("h200"), 1, [](std::size_t) {});
+  EXPECT_TRUE(found.calls.empty());
+  for (const AdvicePoint& point : found.points) {
+    EXPECT_EQ(point.best.schedule, "flashinfer");
+    EXPECT_EQ(point.regret(0), 0);
+    EXPECT_EQ(*point.regret(1), *point.rule_seconds[1] / point.best.seconds - 1);
+  }
+  EXPECT_THROW(advice_cpp(found, kOrigin), base::InputError);
+  asked.available = {"fa3", "flashinfer"};
+  for (const AdvicePoint& point : advise(asked, target("h200"), 1, [](std::size_t) {}).points) {
+    EXPECT_TRUE(point.best.schedule.starts_with("fa3") || point.best.schedule == "flashinfer");
+    EXPECT_FALSE(point.splits[0]);
+    EXPECT_TRUE(point.splits[1]);
+  }
+  asked.available = {"fa3"};
+  EXPECT_THROW(advise(asked, target("a100"), 1, [](std::size_t) {}), base::InputError) << "it needs wgmma";
+}
+
+TEST(Advise, NothingIsBestThatCannotBeInstalled) {
+  for (const char* geometry : {"llama-3-8b", "h=8/1,d=128", "deepseek-v3"}) {
+    for (const AdvicePoint& point : advise(question(geometry), target("h200"), 1, [](std::size_t) {}).points) {
+      EXPECT_NE(point.best.schedule, "lean");
+      EXPECT_NE(point.best.schedule, "seq-aware");
+      EXPECT_NE(point.best.schedule.substr(0, 10), "fixed-size");
+    }
+  }
+}
+
+TEST(Advise, ACapHoldsForCountsAndForRules) {
+  AdviseQuestion asked = one_point("h=8/1,d=128", 1, 65536);  // every rule splits this in many
+  asked.available = asked.rules = {"fixed-split:fa2", "fa3"};
+  const AdvicePoint free = answer(asked, target("h200"));
+  EXPECT_GT(free.best.num_splits, 4);
+  asked.max_splits = 4;
+  const AdvicePoint capped = answer(asked, target("h200"));
+  EXPECT_LE(capped.best.num_splits, 4);
+  for (const auto& split : capped.splits) EXPECT_LE(split->num_splits, 4);
+  EXPECT_LT(capped.regret(0), 0.0) << "what the cap costs is shown";
+}
+
+TEST(Advise, ColumnsAndBandsAreOfSchedulesThatServe) {
+  const Advice mla = advise(question("deepseek-v3"), target("h200"), 2, [](std::size_t) {});
+  EXPECT_EQ(std::count(mla.question.rules.begin(), mla.question.rules.end(), "flashmla"), 1);
+  EXPECT_EQ(mla.question.available, mla.question.rules);
+  const std::string band = error_band("h200", "h200", shown_schedules(mla));
+  for (const char* other : {"fa2", "flashinfer", "lean:ort"}) {
+    EXPECT_EQ(std::count(mla.question.rules.begin(), mla.question.rules.end(), other), 0) << other;
+    EXPECT_EQ(band.find(other), std::string::npos) << band;
+  }
+  const std::vector<std::string> shown = shown_schedules(advice());
+  EXPECT_EQ(std::count(shown.begin(), shown.end(), "flashmla"), 0);
+  EXPECT_EQ(shown, advice().question.rules) << "every best call is judged as one of the rules";
 }
 
 TEST(Advise, RulesThatServeNoPointAreLeftOut) {
@@ -93,19 +217,11 @@ TEST(Advise, ThreadsDoNotChangeTheAnswer) {
   EXPECT_EQ(advice_json(one, kOrigin), advice_json(three, kOrigin));
 }
 
-TEST(Advise, DistinctSplitsAreTheCountsThatCutDifferently) {
-  const workloads::Geometry geometry = workloads::parse_spec("llama-3-8b:1q1s1").geometry;  // tiles of 128 tokens
-  EXPECT_EQ(distinct_splits(geometry, 1), (std::vector<std::int32_t>{1}));
-  EXPECT_EQ(distinct_splits(geometry, 10 * 128), (std::vector<std::int32_t>{1, 2, 3, 4, 5, 10}));
-  EXPECT_EQ(distinct_splits(geometry, 0), (std::vector<std::int32_t>{1}));
-  EXPECT_LE(distinct_splits(geometry, 1 << 20).back(), 128);
-}
-
 TEST(Advise, CliffsAreStepsWhereTimeGrowsFasterThanWork) {
   AdviseQuestion dense = question("h=32/32,d=128");
   dense.batches = {4, 5};  // 132 SMs: 128 tiles are one wave of one CTA each, 160 are not
   dense.contexts = {4096};
-  dense.rules = {"fa2"};
+  dense.available = dense.rules = {"fa2"};
   Target one_cta = target("h200");
   one_cta.ctas_per_sm = 1;
   const Advice found = advise(dense, one_cta, 1, [](std::size_t) {});
@@ -123,14 +239,18 @@ TEST(ErrorBand, IsReadFromTheFileOfMeasuredAccuracyAndNeverInvented) {
   const std::string text = R"({"format":1,"judged":[{"machine":"h200","points":506,"median_error":0.058,)"
                            R"("p90_error":0.17,"source":"docs/accuracy.md","schedules":[{"schedule":"fa3",)"
                            R"("points":129,"median_error":0.04,"p90_error":0.1}]}]})";
-  EXPECT_EQ(error_band_from(text, "f", "h200"),
-            "median 5.8 %, p90 17.0 % over 506 measured points: fa3 4.0 % and 10.0 % (docs/accuracy.md)");
-  EXPECT_NE(error_band_from(text, "f", "a100").find("not yet judged"), std::string::npos);
-  EXPECT_NE(error_band("h200", "h200 (sms=100)").find("not judged"), std::string::npos);
-  EXPECT_NE(error_band("h200", "h200").find("fixed-split:fa2"), std::string::npos);
-  EXPECT_NE(error_band("b200", "b200").find("not yet judged"), std::string::npos);
-  EXPECT_THROW(error_band_from("{", "f", "h200"), base::InputError);
-  EXPECT_THROW(error_band_from(R"({"judged":[{"machine":"h200"}]})", "f", "h200"), base::InputError);
+  const std::vector<std::string> fa3 = {"fa3"};
+  EXPECT_EQ(error_band_from(text, "f", "h200", fa3),
+            "fa3 median 4.0 %, p90 10.0 % over 129 measured points (docs/accuracy.md)");
+  EXPECT_EQ(error_band_from(text, "f", "h200", {"fa2", "fa3"}),
+            "fa3 median 4.0 %, p90 10.0 % over 129 measured points (docs/accuracy.md); not yet judged: fa2");
+  EXPECT_NE(error_band_from(text, "f", "h200", {"lean"}).find("not yet judged against"), std::string::npos);
+  EXPECT_NE(error_band_from(text, "f", "a100", fa3).find("not yet judged against"), std::string::npos);
+  EXPECT_NE(error_band("h200", "h200 (sms=100)", fa3).find("not judged"), std::string::npos);
+  EXPECT_NE(error_band("h200", "h200", {"fixed-split:fa2"}).find("fixed-split:fa2"), std::string::npos);
+  EXPECT_NE(error_band("b200", "b200", fa3).find("not yet judged"), std::string::npos);
+  EXPECT_THROW(error_band_from("{", "f", "h200", fa3), base::InputError);
+  EXPECT_THROW(error_band_from(R"({"judged":[{"machine":"h200"}]})", "f", "h200", fa3), base::InputError);
 }
 
 /// What a table lookup must answer, by the words of the export: the largest tabulated values that are not above.
@@ -140,7 +260,7 @@ int looked_up(int batch, int context) {
   const AdviseQuestion& asked = advice().question;
   while (b + 1 < asked.batches.size() && asked.batches[b + 1] <= batch) ++b;
   while (c + 1 < asked.contexts.size() && asked.contexts[c + 1] <= context) ++c;
-  return advice().at(b, c).split->num_splits;
+  return advice().at(b, c).splits[0]->num_splits;
 }
 
 const std::vector<std::pair<int, int>>& probes() {
@@ -208,7 +328,10 @@ TEST(Export, JsonAndCsvHoldTheTable) {
     const AdvicePoint& point = advice().points[i];
     const auto& entry = json.at("points").at(i);
     EXPECT_EQ(entry.at("best").at("seconds").get<double>(), point.best.seconds);
-    EXPECT_EQ(json.at("num_splits").at(i / 3).at(i % 3), point.split->num_splits);
+    for (const std::size_t call : {0, 1}) {
+      const std::string schedule(kSplitCalls[call].schedule);
+      EXPECT_EQ(json.at("num_splits").at(schedule).at(i / 3).at(i % 3), point.splits[call]->num_splits);
+    }
     ASSERT_TRUE(std::getline(csv, line));
     EXPECT_EQ(line.rfind(std::to_string(point.batch) + "," + std::to_string(point.context) + ",", 0), 0U) << line;
   }

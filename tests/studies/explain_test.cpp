@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/explain.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <random>
 #include <regex>
 #include <string>
 #include <vector>
@@ -15,6 +19,7 @@
 #include "base/error.h"
 #include "schedules/schedules.h"
 #include "simulator/machine.h"
+#include "studies/explain_limit.h"
 #include "studies/predict.h"
 #include "tests/studies/target.h"
 #include "workloads/load.h"
@@ -99,10 +104,108 @@ TEST(Explain, AnIdleMachineIsLimitedByItsWaves) {
   EXPECT_LT(e.alternatives.front().seconds * 5, e.timeline.seconds) << "splitting helps";
 }
 
+bool has(const std::string& text, const std::string& words) {
+  return text.find(words) != std::string::npos;
+}
+
+TEST(Explain, NamesWhatIsIdle) {
+  // Splits of the padded cache: two short requests leave most CTAs without a token.
+  const Explanation padded = explain("fixed-split:8", workload("h=1/1,d=128:1q1s16k_9q1s100"), target("h200"));
+  ASSERT_EQ(padded.limit.part, "idle");
+  EXPECT_TRUE(has(padded.limit.why,
+                  fmt::format("; {} of {} items are empty", padded.metrics.empty_items, padded.metrics.items)))
+      << padded.limit.why;
+  EXPECT_GT(padded.metrics.empty_items, 0);
+  // Three items on a machine of 132 SMs: no wave is too many.
+  const Explanation few = explain("fa2", workload("h=3/3,d=128:1q1s32k"), target("h200"));
+  EXPECT_TRUE(has(few.limit.why, "get no KV token to read")) << few.limit.why;
+  EXPECT_FALSE(has(few.limit.why, "wave")) << few.limit.why;
+  EXPECT_FALSE(has(few.limit.why, "empty")) << few.limit.why;
+}
+
+/// What an explanation's sentences may say, told again from its numbers.
+void expect_consistent(const Explanation& e, const std::string& where) {
+  bool more = false;
+  bool fewer = false;
+  bool as_many = false;
+  for (const Alternative& one : e.alternatives) {
+    if (e.timeline.seconds <= one.seconds * (1 + kClearlyFaster)) continue;
+    more = more || one.num_splits > e.plan.num_splits;
+    fewer = fewer || one.num_splits < e.plan.num_splits;
+    as_many = as_many || one.num_splits == e.plan.num_splits;
+  }
+  const std::string& help = e.limit.help;
+  EXPECT_EQ(has(help, "more splits"), more) << where << help;
+  EXPECT_EQ(has(help, "fewer splits"), fewer) << where << help;
+  EXPECT_EQ(has(help, "another schedule with as many"), as_many) << where << help;
+  EXPECT_EQ(has(help, "is more than 2 % faster"), !e.alternatives.empty() && !more && !fewer && !as_many)
+      << where << help;
+  EXPECT_EQ(has(help, "nothing else can serve"), e.alternatives.empty()) << where << help;
+
+  const std::string& why = e.limit.why;
+  const IdleCauses& idle = e.idle;
+  EXPECT_NEAR(idle.no_work + idle.uneven + idle.merging, e.timeline.breakdown.idle, 1e-15) << where;
+  EXPECT_GE(std::min({idle.no_work, idle.uneven, idle.merging}), 0) << where;
+  const double most = std::max({idle.no_work, idle.uneven, idle.merging});
+  const bool is_idle = e.limit.part == "idle";
+  EXPECT_EQ(has(why, "get no KV token to read"), is_idle && idle.no_work == most) << where << why;
+  EXPECT_EQ(has(why, "run out of work before others"), is_idle && idle.no_work < most && idle.uneven == most)
+      << where << why;
+  EXPECT_EQ(has(why, "no part in"), is_idle && std::max(idle.no_work, idle.uneven) < most) << where << why;
+  EXPECT_LE(has(why, "items are empty"), e.metrics.empty_items > 0) << where << why;
+  const bool queue = e.plan.dispatch == schedules::Dispatch::queue;
+  EXPECT_LE(has(why, "waves"), e.working_lists > (queue ? e.plan.workers : e.grid.resident())) << where << why;
+  EXPECT_LE(has(why, "the average"), e.metrics.longest_list_tiles * e.working_lists > e.metrics.tiles) << where << why;
+  EXPECT_EQ(has(why, "no output is split"), e.limit.part == "merge" && e.metrics.merges == 0) << where << why;
+  EXPECT_LE(has(why, "CTAs that merge wait"),
+            e.plan.merge == schedules::MergeKind::host_cta || e.plan.merge == schedules::MergeKind::last_arriver)
+      << where << why;
+  EXPECT_LE(has(help, "fewer bytes"), e.bandwidth_share >= kNearPlateau) << where << help;
+}
+
+/// A workload of up to 12 requests, drawn from a few models and lengths.
+workloads::Workload random_workload(std::mt19937& random) {
+  constexpr std::array<const char*, 7> geometries = {
+      "llama-3-8b",         "h=8/1,d=128", "h=32/32,d=64", "h=16/2,d=256", "llama-3-8b,window=4096",
+      "llama-3-8b,page=16", "deepseek-v3"};
+  const auto below = [&](std::uint32_t count) { return static_cast<std::uint32_t>(random()) % count; };
+  std::string batch;
+  for (std::uint32_t group = 0; group <= below(3); ++group) {
+    if (group > 0) batch += "_";
+    batch += fmt::format("{}q{}s{}", 1 + below(4), below(8) == 0 ? 4 : 1, 4 + (below(64) << below(10)));
+  }
+  return workload(fmt::format("{}:{}", geometries.at(below(geometries.size())), batch));
+}
+
+TEST(Explain, NoSentenceContradictsItsNumbers) {
+  constexpr std::array<const char*, 13> names = {
+      "fa2",  "fixed-split:fa2", "fixed-split:3", "fixed-split:20", "fixed-split:fa3",     "fa3",     "fa3:6",
+      "lean", "lean:ort",        "seq-aware",     "flashinfer",     "flashinfer-holistic", "flashmla"};
+  const std::array<Target, 4> targets = {target("h200"), target("h100-sxm"), target("a100"), target("h200", 13)};
+  std::mt19937 random(20240719);
+  std::map<std::string_view, int> limits;
+  int explained = 0;
+  for (int tries = 0; explained < 1000; ++tries) {
+    ASSERT_LT(tries, 4000) << "most combinations exist";
+    const workloads::Workload drawn = random_workload(random);
+    const Target& machine = targets.at(random() % targets.size());
+    const char* name = names.at(random() % names.size());
+    try {
+      const Explanation e = explain(name, drawn, machine);
+      expect_consistent(e, fmt::format("{} of {} on {}: ", name, drawn.name, machine.name));
+      ++limits[e.limit.part];
+      ++explained;
+    } catch (const base::InputError&) {
+      continue;  // the kernel cannot exist on the machine
+    }
+  }
+  for (const char* part : {"ramp", "stream", "merge", "idle"}) EXPECT_GT(limits[part], 0) << part;
+}
+
 TEST(Explain, AlternativesAreSortedAndLeaveOutTheScheduleItself) {
   const Explanation e = explain("lean", workload("llama-3-8b:2q1s9k"), target("a100"));
-  EXPECT_TRUE(std::ranges::is_sorted(e.alternatives, {}, &Choice::seconds));
-  EXPECT_EQ(std::ranges::count(e.alternatives, "lean", &Choice::schedule), 0);
+  EXPECT_TRUE(std::ranges::is_sorted(e.alternatives, {}, &Alternative::seconds));
+  EXPECT_EQ(std::ranges::count(e.alternatives, "lean", &Alternative::schedule), 0);
   EXPECT_GT(e.alternatives.size(), 16U);
 }
 
@@ -122,6 +225,7 @@ TEST(Explain, JsonHoldsTheSameNumbers) {
   EXPECT_EQ(json.at("sms"), 100);
   EXPECT_EQ(json.at("breakdown").at("stream").get<double>(), e.timeline.breakdown.stream);
   EXPECT_EQ(json.at("breakdown").size(), 7U);
+  EXPECT_EQ(json.at("idle_causes").at("uneven").get<double>(), e.idle.uneven);
   EXPECT_EQ(json.at("limit").at("part"), std::string(e.limit.part));
   EXPECT_EQ(json.at("alternatives").size(), e.alternatives.size());
   EXPECT_EQ(json.at("reason"), e.plan.reason);
