@@ -15,7 +15,7 @@ using namespace splitwave;
 
 void run(benchmark::State& state, const workloads::Workload& workload, const schedules::Plan& plan,
          const studies::Target& target) {
-  const simulator::Kernel kernel = studies::simulate_plan(workload, plan, target).kernel;
+  const simulator::KernelProfile kernel = studies::simulate_plan(workload, plan, target).kernel;
   double seconds = 0;
   while (state.KeepRunning()) {
     seconds = simulator::simulate(workload, plan, target.machine, kernel).seconds;

@@ -40,7 +40,7 @@ double lone_rate(const Work& work, const Machine& machine) {
 }  // namespace
 
 double least_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-                     const Kernel& kernel, const SimulateOptions& options) {
+                     const KernelProfile& kernel, const SimulateOptions& options) {
   if (machine.cpu || plan.lists() == 0) return 0;
   const std::int32_t resident = grid_of(machine, kernel, options.ctas_per_sm).resident();
   const Work work = make_work(workload, plan, machine, kernel, options, resident);

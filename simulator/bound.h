@@ -11,6 +11,6 @@ namespace splitwave::simulator {
 /// limits of DRAM, L2 and the SMs, or the longest list alone on the machine, and a merge kernel. Seconds. A choice that
 /// cannot be the fastest by this bound need not be simulated. 0 for a CPU.
 double least_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-                     const Kernel& kernel, const SimulateOptions& options = {});
+                     const KernelProfile& kernel, const SimulateOptions& options = {});
 
 }  // namespace splitwave::simulator

@@ -54,10 +54,10 @@ Machine cpu_machine(const CpuFigures& figures) {
   return machine;
 }
 
-Kernel cpu_kernel(const Machine& machine) {
+KernelProfile cpu_kernel(const Machine& machine) {
   if (!machine.cpu) throw std::logic_error("cpu_kernel: " + machine.name + " is no CPU");
   const CpuFigures& figures = *machine.cpu;
-  Kernel kernel;
+  KernelProfile kernel;
   kernel.name = "cpu";
   kernel.threads = 1;
   kernel.registers_per_thread = 16;

@@ -228,7 +228,7 @@ void Engine::process_events() {
 }
 
 /// Everything it calls is inlined: a step takes tens of nanoseconds, of which calls would be a tenth.
-[[gnu::flatten]] void Engine::run(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel,
+[[gnu::flatten]] void Engine::run(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel,
                                   const Work& work, const EngineOptions& options, EngineResult& result) {
   plan_ = &plan;
   machine_ = &machine;
@@ -264,7 +264,7 @@ void Engine::process_events() {
   if (grouped_ && options.item_ends) copy_item_ends();
 }
 
-void run_lists(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
+void run_lists(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel, const Work& work,
                const EngineOptions& options, EngineResult& result) {
   static thread_local Engine engine;
   engine.run(plan, machine, kernel, work, options, result);

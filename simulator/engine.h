@@ -35,7 +35,7 @@ struct EngineResult {
 
 /// Runs the plan's lists. Lists with the same tokens and costs are handled together while their SMs are alike, unless
 /// spans are asked for, or item ends of more lists than run at a time. `result` is overwritten; its memory is reused.
-void run_lists(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
+void run_lists(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel, const Work& work,
                const EngineOptions& options, EngineResult& result);
 
 }  // namespace splitwave::simulator

@@ -59,7 +59,7 @@ struct Run {
 /// One run. Kept between runs for its memory.
 class Engine {
  public:
-  void run(const schedules::Plan& plan, const Machine& machine, const Kernel& kernel, const Work& work,
+  void run(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel, const Work& work,
            const EngineOptions& options, EngineResult& result);
 
  private:
@@ -113,7 +113,7 @@ class Engine {
 
   const schedules::Plan* plan_ = nullptr;
   const Machine* machine_ = nullptr;
-  const Kernel* kernel_ = nullptr;
+  const KernelProfile* kernel_ = nullptr;
   const Work* work_ = nullptr;
   EngineOptions options_;
   EngineResult* result_ = nullptr;

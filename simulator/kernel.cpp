@@ -91,8 +91,8 @@ std::vector<std::string> possible_schedules(const workloads::Workload& workload,
 }
 
 /// Kernel of a row's profile.
-Kernel kernel_of_schedule(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload,
-                          const Machine& machine) {
+KernelProfile kernel_of_schedule(std::string_view schedule, std::int32_t num_splits,
+                                 const workloads::Workload& workload, const Machine& machine) {
   const std::string_view name = schedules::kernel_of(schedule, workload, num_splits);
   const auto family = shipped().find(name);
   if (family == shipped().end()) {
@@ -106,7 +106,7 @@ Kernel kernel_of_schedule(std::string_view schedule, std::int32_t num_splits, co
 
 }  // namespace
 
-std::int32_t ctas_per_sm(const Machine& machine, const Kernel& kernel) {
+std::int32_t ctas_per_sm(const Machine& machine, const KernelProfile& kernel) {
   constexpr std::int32_t warp = 32;
   constexpr std::int64_t register_unit = 256;  // CUDA occupancy calculator, compute capability 8.0 and later
   const std::int64_t warps = (kernel.threads + warp - 1) / warp;
@@ -151,7 +151,7 @@ std::string needs_of(const KernelFamily& family) {
   return "";
 }
 
-Kernel kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine) {
+KernelProfile kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine) {
   const KernelVariant* variant = choose_variant(family, workload.geometry, machine);
   const std::string reason = why_not(family, variant, workload.geometry, machine);
   if (!reason.empty()) {
@@ -160,19 +160,19 @@ Kernel kernel_for(const KernelFamily& family, const workloads::Workload& workloa
   return variant->kernel;
 }
 
-Kernel native_kernel(std::string_view schedule, const workloads::Workload& workload, const Machine& machine) {
+KernelProfile native_kernel(std::string_view schedule, const workloads::Workload& workload, const Machine& machine) {
   if (machine.cpu) return cpu_kernel(machine);
   return kernel_of_schedule(schedule, 0, workload, machine);
 }
 
-Kernel native_kernel(const schedules::Plan& plan, const workloads::Workload& workload, const Machine& machine) {
+KernelProfile native_kernel(const schedules::Plan& plan, const workloads::Workload& workload, const Machine& machine) {
   if (machine.cpu) return cpu_kernel(machine);
-  Kernel kernel = kernel_of_schedule(plan.schedule, plan.num_splits, workload, machine);
+  KernelProfile kernel = kernel_of_schedule(plan.schedule, plan.num_splits, workload, machine);
   if (kernel.tile_of_plan) kernel.tile_tokens = plan.tile_kv;
   return kernel;
 }
 
-TokenSeconds seconds_per_token(const Machine& machine, const Kernel& kernel, const workloads::Geometry& geometry,
+TokenSeconds seconds_per_token(const Machine& machine, const KernelProfile& kernel, const workloads::Geometry& geometry,
                                std::int32_t rows) {
   // Scale and subtract, maximum, sum, two conversions to half the width, per score.
   constexpr double softmax_fp32 = 5;

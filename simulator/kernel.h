@@ -17,7 +17,7 @@ enum class MmaInstruction { mma_sync, wgmma, cuda_core };
 
 /// The resources and costs of the kernel that runs a plan: what one CTA takes and how it moves and computes a tile.
 /// One variant of a file of simulator/kernels/, for one geometry.
-struct Kernel {
+struct KernelProfile {
   std::string name;
   std::int32_t threads = 128;
   std::int32_t registers_per_thread = 128;
@@ -56,11 +56,11 @@ struct Kernel {
 
 /// CTAs of the kernel that fit on one SM: the least of threads, registers (allocated per warp in units of 256), shared
 /// memory (1 KB reserved per CTA on NVIDIA) and the CTA limit. 0 if even one does not fit.
-std::int32_t ctas_per_sm(const Machine& machine, const Kernel& kernel);
+std::int32_t ctas_per_sm(const Machine& machine, const KernelProfile& kernel);
 
 /// One variant of a kernel file: a kernel and the geometries that it is for.
 struct KernelVariant {
-  Kernel kernel;
+  KernelProfile kernel;
   std::int32_t head_dim_least = 0;
   std::int32_t head_dim_most = 0;
   std::int32_t group_least = 1;  ///< query heads per KV head
@@ -87,21 +87,21 @@ std::string needs_of(const KernelFamily& family);
 /// fits on an SM, or else the first that covers them. Throws InputError with the reason if the kernel cannot exist:
 /// no variant covers the geometry, tensor cores are asked for f32, or wgmma of a machine that is not of compute
 /// capability 9.0.
-Kernel kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine);
+KernelProfile kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine);
 
 /// The kernel that the schedule's own library runs for the workload (schedules::KernelFunction); this computer's CPU
 /// has one for all. Throws InputError with the reason and the schedules that can run instead if there is none.
-Kernel native_kernel(std::string_view schedule, const workloads::Workload& workload, const Machine& machine);
+KernelProfile native_kernel(std::string_view schedule, const workloads::Workload& workload, const Machine& machine);
 
 /// The same, once the plan is known: FlashAttention-2 runs its standard kernel when its rule answers one split, and a
 /// kernel whose library picks the tile per call takes the plan's.
-Kernel native_kernel(const schedules::Plan& plan, const workloads::Workload& workload, const Machine& machine);
+KernelProfile native_kernel(const schedules::Plan& plan, const workloads::Workload& workload, const Machine& machine);
 
 /// Names of the shipped kernel profiles, sorted.
 std::vector<std::string> kernel_names();
 
 /// cpu_reference's run_plan as a kernel. Throws std::logic_error if the machine is no CPU.
-Kernel cpu_kernel(const Machine& machine);
+KernelProfile cpu_kernel(const Machine& machine);
 
 /// Seconds per KV token of an output tile: of an SM that several CTAs share, and of a CTA alone on its SM.
 struct TokenSeconds {
@@ -111,7 +111,7 @@ struct TokenSeconds {
 
 /// Arithmetic of one KV token for an output tile of `rows` rows, at the machine's clock: tensor cores (with the rows
 /// padded), softmax (an exponential and about five fp32 operations per score) and shared memory.
-TokenSeconds seconds_per_token(const Machine& machine, const Kernel& kernel, const workloads::Geometry& geometry,
+TokenSeconds seconds_per_token(const Machine& machine, const KernelProfile& kernel, const workloads::Geometry& geometry,
                                std::int32_t rows);
 
 }  // namespace splitwave::simulator

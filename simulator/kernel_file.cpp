@@ -31,7 +31,7 @@ void take(double& target, const std::optional<double>& found) {
 }
 
 /// Applies the constants that are there to `kernel`.
-void read_constants(Kernel& kernel, Constants& constants) {
+void read_constants(KernelProfile& kernel, Constants& constants) {
   const auto whole = [&](auto& target, std::string_view key, std::string_view unit, std::int32_t least,
                          std::int32_t most) {
     if (constants.optional_number(key, unit, 1, least, most)) target = constants.integer(key, unit, least, most);
@@ -84,7 +84,7 @@ std::pair<std::int32_t, std::int32_t> read_range(const base::Fields& fields, std
   return {bounds[0], bounds[1]};
 }
 
-KernelVariant read_variant(const Kernel& common, const JsonValue* common_constants, const JsonValue& value,
+KernelVariant read_variant(const KernelProfile& common, const JsonValue* common_constants, const JsonValue& value,
                            const std::string& where, const std::string& path) {
   const base::Fields fields(value, where, path, kVariantKeys);
   KernelVariant variant;
@@ -109,7 +109,7 @@ KernelFamily parse_kernel(std::string_view text, const std::string& where) {
   const JsonValue document = base::parse_document(text, where);
   const base::Fields fields(document, where, "", kKeys);
   fields.integer("format", 1, 1);
-  Kernel common;
+  KernelProfile common;
   common.name = fields.text("name");
   common.source = fields.text("source");
   fields.optional_text("title");

@@ -18,7 +18,7 @@ using schedules::Plan;
 
 /// A kernel of its own: its launch, the longest serial chain of partials, and the bytes or arithmetic of all of them.
 double merge_kernel_seconds(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
-                            const Kernel& kernel) {
+                            const KernelProfile& kernel) {
   std::int32_t most = 0;
   double row_splits = 0;
   for (const Merge& merge : plan.merges) {
@@ -32,7 +32,7 @@ double merge_kernel_seconds(const workloads::Workload& workload, const Plan& pla
   return kernel.merge_launch_seconds + kernel.merge_seconds_per_split * most + std::max(traffic, work);
 }
 
-bool has_merge_kernel(const Plan& plan, const Machine& machine, const Kernel& kernel) {
+bool has_merge_kernel(const Plan& plan, const Machine& machine, const KernelProfile& kernel) {
   return plan.merge == MergeKind::kernel || kernel.always_merges || (machine.cpu && !plan.merges.empty());
 }
 
@@ -65,7 +65,7 @@ struct InKernel {
   std::int32_t item = 0;
 };
 
-InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine, const Kernel& kernel,
+InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine, const KernelProfile& kernel,
                    const Places& places, const EngineResult& result) {
   const bool waits = plan.merge == MergeKind::host_cta;
   InKernel one;
@@ -91,7 +91,7 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   return one;
 }
 
-MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const Kernel& kernel, EngineResult& result,
+MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelProfile& kernel, EngineResult& result,
                          bool spans) {
   const Places places = find_places(plan);
   MergeCost cost;
@@ -116,14 +116,14 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const Kernel&
 }  // namespace
 
 double separate_merge_seconds(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
-                              const Kernel& kernel) {
+                              const KernelProfile& kernel) {
   // A merge kernel is launched whenever the rule asks for splits, even if no output has more than one.
   if (has_merge_kernel(plan, machine, kernel)) return merge_kernel_seconds(workload, plan, machine, kernel);
   return plan.dispatch == schedules::Dispatch::queue ? kernel.queue_reset_seconds : 0;
 }
 
 MergeCost merge_cost(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
-                     const Kernel& kernel, std::int32_t slots, EngineResult& result, bool spans) {
+                     const KernelProfile& kernel, std::int32_t slots, EngineResult& result, bool spans) {
   MergeCost cost;
   cost.seconds = separate_merge_seconds(workload, plan, machine, kernel);
   if (cost.seconds > 0) {

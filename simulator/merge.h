@@ -19,11 +19,11 @@ struct MergeCost {
 /// Seconds of the kernel that follows the plan's own: one that merges, or one that resets its queue. 0 if there is
 /// none.
 double separate_merge_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-                              const Kernel& kernel);
+                              const KernelProfile& kernel);
 
 /// Cost of the plan's merges, for its kind of merge. In-kernel merges need `result`.item_end. With `spans`, merges are
 /// added to result.spans.
 MergeCost merge_cost(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-                     const Kernel& kernel, std::int32_t slots, EngineResult& result, bool spans);
+                     const KernelProfile& kernel, std::int32_t slots, EngineResult& result, bool spans);
 
 }  // namespace splitwave::simulator

@@ -17,7 +17,7 @@ namespace {
 using schedules::Breakdown;
 using schedules::Timeline;
 
-std::int32_t resident_per_sm(const Machine& machine, const Kernel& kernel, std::int32_t asked) {
+std::int32_t resident_per_sm(const Machine& machine, const KernelProfile& kernel, std::int32_t asked) {
   const std::int32_t fit = ctas_per_sm(machine, kernel);
   if (fit == 0) {
     throw base::InputError(
@@ -58,7 +58,7 @@ Breakdown finish_breakdown(const Breakdown& slot_seconds, const MergeCost& merge
 
 }  // namespace
 
-schedules::Grid grid_of(const Machine& machine, const Kernel& kernel, std::int32_t ctas_per_sm) {
+schedules::Grid grid_of(const Machine& machine, const KernelProfile& kernel, std::int32_t ctas_per_sm) {
   schedules::Grid grid;
   grid.sms = machine.sms;
   grid.ctas_per_sm = resident_per_sm(machine, kernel, ctas_per_sm);
@@ -67,7 +67,7 @@ schedules::Grid grid_of(const Machine& machine, const Kernel& kernel, std::int32
 }
 
 Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-                  const Kernel& kernel, const SimulateOptions& options) {
+                  const KernelProfile& kernel, const SimulateOptions& options) {
   const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);
   const std::int64_t slots = static_cast<std::int64_t>(machine.sms) * per_sm;
   const bool in_kernel = !plan.merges.empty() && plan.merge != schedules::MergeKind::kernel && !machine.cpu;

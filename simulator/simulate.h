@@ -15,10 +15,10 @@ namespace splitwave::simulator {
 /// Throws InputError if the kernel does not fit on an SM, or if a plan whose CTAs must all be resident
 /// (Dispatch::fixed) has more of them than are.
 schedules::Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-                             const Kernel& kernel, const SimulateOptions& options = {});
+                             const KernelProfile& kernel, const SimulateOptions& options = {});
 
 /// The grid that a schedule sees on the machine with the kernel; ctas_per_sm 0 means the kernel's occupancy. Throws
 /// InputError if not even one CTA fits on an SM, or if more are asked for than fit.
-schedules::Grid grid_of(const Machine& machine, const Kernel& kernel, std::int32_t ctas_per_sm = 0);
+schedules::Grid grid_of(const Machine& machine, const KernelProfile& kernel, std::int32_t ctas_per_sm = 0);
 
 }  // namespace splitwave::simulator

@@ -60,7 +60,7 @@ void look_at_outputs(const Plan& plan, Work& work) {
 
 }  // namespace
 
-Work make_work(const Workload& workload, const Plan& plan, const Machine& machine, const Kernel& kernel,
+Work make_work(const Workload& workload, const Plan& plan, const Machine& machine, const KernelProfile& kernel,
                const SimulateOptions& options, std::int32_t resident) {
   Work work;
   work.bytes_per_token = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));

@@ -43,6 +43,6 @@ struct SimulateOptions {
 
 /// `resident`: CTAs at a time.
 Work make_work(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-               const Kernel& kernel, const SimulateOptions& options, std::int32_t resident);
+               const KernelProfile& kernel, const SimulateOptions& options, std::int32_t resident);
 
 }  // namespace splitwave::simulator

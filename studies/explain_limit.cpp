@@ -77,7 +77,7 @@ std::int32_t most_rows(const schedules::Plan& plan) {
 }
 
 /// Rows that the instruction computes for a tile of `rows` rows.
-std::int32_t padded_rows(const simulator::Kernel& kernel, std::int32_t rows) {
+std::int32_t padded_rows(const simulator::KernelProfile& kernel, std::int32_t rows) {
   return (rows + kernel.mma_rows - 1) / kernel.mma_rows * kernel.mma_rows;
 }
 

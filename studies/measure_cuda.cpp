@@ -72,7 +72,7 @@ simulator::Machine grouped(simulator::Machine machine, std::int32_t cluster, std
 }
 
 /// Splitwave's kernel with the config's numbers.
-void set_config(simulator::Kernel& kernel, const DevicePlan& planned, const Workload& workload,
+void set_config(simulator::KernelProfile& kernel, const DevicePlan& planned, const Workload& workload,
                 const simulator::Machine& machine, const gpu::Residency& where) {
   const gpu::KernelConfig& config = planned.choice.config;
   kernel.threads = 32 * config.warps * config.cluster;
@@ -99,7 +99,7 @@ Prediction simulated(const DevicePlan& planned, const Workload& workload, const 
   device.ctas_per_sm = where.ctas_per_sm;
   device.kernel = simulator::load_kernel("splitwave");
   PredictOptions options;
-  options.edit_kernel = [&](simulator::Kernel& kernel, const schedules::Plan* /*plan*/) {
+  options.edit_kernel = [&](simulator::KernelProfile& kernel, const schedules::Plan* /*plan*/) {
     set_config(kernel, planned, workload, device.machine, where);
   };
   Simulated met = simulate_plan(workload, planned.choice.plan, device, options);

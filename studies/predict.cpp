@@ -13,20 +13,21 @@ namespace splitwave::studies {
 namespace {
 
 /// The kernel that runs the schedule on the target, before its plan is made.
-simulator::Kernel kernel_before(const workloads::Workload& workload, std::string_view schedule, const Target& target,
-                                const PredictOptions& options) {
+simulator::KernelProfile kernel_before(const workloads::Workload& workload, std::string_view schedule,
+                                       const Target& target, const PredictOptions& options) {
   schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for
-  simulator::Kernel kernel = target.kernel ? simulator::kernel_for(*target.kernel, workload, target.machine)
-                                           : simulator::native_kernel(schedule, workload, target.machine);
+  simulator::KernelProfile kernel = target.kernel ? simulator::kernel_for(*target.kernel, workload, target.machine)
+                                                  : simulator::native_kernel(schedule, workload, target.machine);
   if (options.edit_kernel) options.edit_kernel(kernel, nullptr);
   return kernel;
 }
 
 /// The kernel that runs the plan on the machine.
-simulator::Kernel kernel_after(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
-                               const simulator::Machine& machine, const PredictOptions& options) {
-  simulator::Kernel kernel = target.kernel ? simulator::kernel_for(*target.kernel, workload, machine)
-                                           : simulator::native_kernel(plan, workload, machine);
+simulator::KernelProfile kernel_after(const workloads::Workload& workload, const schedules::Plan& plan,
+                                      const Target& target, const simulator::Machine& machine,
+                                      const PredictOptions& options) {
+  simulator::KernelProfile kernel = target.kernel ? simulator::kernel_for(*target.kernel, workload, machine)
+                                                  : simulator::native_kernel(plan, workload, machine);
   if (options.edit_kernel) options.edit_kernel(kernel, &plan);
   return kernel;
 }
@@ -59,7 +60,7 @@ class Meeting {
   const schedules::Plan& plan_;
   const Target& target_;
   std::optional<simulator::Machine> own_;
-  simulator::Kernel kernel_;
+  simulator::KernelProfile kernel_;
   simulator::SimulateOptions simulate_;
 };
 

@@ -28,14 +28,14 @@ struct PredictOptions {
   simulator::L2State l2 = simulator::L2State::cold;
   double new_pages = 1;  ///< simulator::SimulateOptions::new_pages
   /// Changes the kernel before it is used. The plan is null while the kernel's occupancy is asked for.
-  std::function<void(simulator::Kernel& kernel, const schedules::Plan* plan)> edit_kernel;
+  std::function<void(simulator::KernelProfile& kernel, const schedules::Plan* plan)> edit_kernel;
 };
 
 /// A schedule's plan on a target, and the simulator's timeline of it.
 struct Prediction {
   schedules::Plan plan;
   schedules::Grid grid;
-  simulator::Kernel kernel;
+  simulator::KernelProfile kernel;
   schedules::Timeline timeline;
   /// Whether the schedule was chosen: the question was "auto".
   bool by_auto = false;
@@ -59,7 +59,7 @@ schedules::Grid grid_for(const workloads::Workload& workload, std::string_view s
 /// Last step, with the plan that schedules::make_plan gives for the grid, or with one from elsewhere: what the plan
 /// meets on the target, and its timeline.
 struct Simulated {
-  simulator::Kernel kernel;
+  simulator::KernelProfile kernel;
   schedules::Timeline timeline;
 };
 Simulated simulate_plan(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,

@@ -82,7 +82,9 @@ class SweepEvaluator::Worker {
         setters_(setters<SetWorkload>(space), setters<SetMachine>(space), setters<SetKernel>(space),
                  setters<SetSchedule>(space)) {
     if (std::get<Setters<SetKernel>>(setters_).empty()) return;
-    options_.edit_kernel = [this](simulator::Kernel& kernel, const schedules::Plan*) { apply<SetKernel>(kernel); };
+    options_.edit_kernel = [this](simulator::KernelProfile& kernel, const schedules::Plan*) {
+      apply<SetKernel>(kernel);
+    };
   }
   Worker(const Worker&) = delete;  // the options know where it is
   Worker& operator=(const Worker&) = delete;

@@ -16,7 +16,7 @@
 namespace splitwave::studies {
 namespace {
 
-using simulator::Kernel;
+using simulator::KernelProfile;
 using simulator::Machine;
 using workloads::AttentionKind;
 using workloads::Workload;
@@ -89,7 +89,7 @@ void set_machine(Machine& machine, const AxisValue& value) {
 }
 
 template <auto Member>
-void set_kernel(Kernel& kernel, const AxisValue& value) {
+void set_kernel(KernelProfile& kernel, const AxisValue& value) {
   using Value = std::remove_reference_t<decltype(kernel.*Member)>;
   kernel.*Member = static_cast<Value>(value.number);
 }
@@ -197,30 +197,33 @@ std::vector<SweepField> machine_fields() {
 
 std::vector<SweepField> kernel_fields() {
   return {
-      {count("kernel.threads", 1, 1024), "threads of a CTA", &set_kernel<&Kernel::threads>},
+      {count("kernel.threads", 1, 1024), "threads of a CTA", &set_kernel<&KernelProfile::threads>},
       {count("kernel.registers_per_thread", 1, 255), "registers of a thread",
-       &set_kernel<&Kernel::registers_per_thread>},
-      {tokens("kernel.shared_bytes", 0, 1e12), "shared memory of a CTA, B", &set_kernel<&Kernel::shared_bytes>},
-      {tokens("kernel.bytes_in_flight", 1, 1e12), "of a CTA, B", &set_kernel<&Kernel::bytes_in_flight>},
-      {count("kernel.mma_rows", 1, 256), "query rows a tile is padded to", &set_kernel<&Kernel::mma_rows>},
+       &set_kernel<&KernelProfile::registers_per_thread>},
+      {tokens("kernel.shared_bytes", 0, 1e12), "shared memory of a CTA, B", &set_kernel<&KernelProfile::shared_bytes>},
+      {tokens("kernel.bytes_in_flight", 1, 1e12), "of a CTA, B", &set_kernel<&KernelProfile::bytes_in_flight>},
+      {count("kernel.mma_rows", 1, 256), "query rows a tile is padded to", &set_kernel<&KernelProfile::mma_rows>},
       {positive("kernel.mma_efficiency"), "share of the tensor-core rate reached",
-       &set_kernel<&Kernel::mma_efficiency>},
+       &set_kernel<&KernelProfile::mma_efficiency>},
       {real("kernel.clocks_per_token"), "CUDA-core clocks of an SM per KV token",
-       &set_kernel<&Kernel::clocks_per_token>},
-      {real("kernel.clocks_per_row_token"), "the same per query row", &set_kernel<&Kernel::clocks_per_row_token>},
-      {real("kernel.prologue_seconds"), "of a CTA, s", &set_kernel<&Kernel::prologue_seconds>},
-      {real("kernel.epilogue_seconds"), "of an item, s", &set_kernel<&Kernel::epilogue_seconds>},
-      {real("kernel.item_seconds"), "per further item of a CTA, s", &set_kernel<&Kernel::item_seconds>},
+       &set_kernel<&KernelProfile::clocks_per_token>},
+      {real("kernel.clocks_per_row_token"), "the same per query row",
+       &set_kernel<&KernelProfile::clocks_per_row_token>},
+      {real("kernel.prologue_seconds"), "of a CTA, s", &set_kernel<&KernelProfile::prologue_seconds>},
+      {real("kernel.epilogue_seconds"), "of an item, s", &set_kernel<&KernelProfile::epilogue_seconds>},
+      {real("kernel.item_seconds"), "per further item of a CTA, s", &set_kernel<&KernelProfile::item_seconds>},
       {real("kernel.exposed_latencies"), "latencies at the start of a stream that nothing hides",
-       &set_kernel<&Kernel::exposed_latencies>},
-      {real("kernel.drain_tiles"), "tiles computed after the last byte's arrival", &set_kernel<&Kernel::drain_tiles>},
-      {tokens("kernel.tile_tokens", 1, 1 << 20), "KV tokens per tile of the kernel", &set_kernel<&Kernel::tile_tokens>},
-      {real("kernel.merge_launch_seconds"), "of a merge kernel, s", &set_kernel<&Kernel::merge_launch_seconds>},
-      {real("kernel.merge_seconds"), "of a merge inside the kernel, s", &set_kernel<&Kernel::merge_seconds>},
+       &set_kernel<&KernelProfile::exposed_latencies>},
+      {real("kernel.drain_tiles"), "tiles computed after the last byte's arrival",
+       &set_kernel<&KernelProfile::drain_tiles>},
+      {tokens("kernel.tile_tokens", 1, 1 << 20), "KV tokens per tile of the kernel",
+       &set_kernel<&KernelProfile::tile_tokens>},
+      {real("kernel.merge_launch_seconds"), "of a merge kernel, s", &set_kernel<&KernelProfile::merge_launch_seconds>},
+      {real("kernel.merge_seconds"), "of a merge inside the kernel, s", &set_kernel<&KernelProfile::merge_seconds>},
       {real("kernel.merge_seconds_per_split"), "per partial in a merge, s",
-       &set_kernel<&Kernel::merge_seconds_per_split>},
+       &set_kernel<&KernelProfile::merge_seconds_per_split>},
       {real("kernel.merge_seconds_per_row_split"), "per row of a partial, s",
-       &set_kernel<&Kernel::merge_seconds_per_row_split>},
+       &set_kernel<&KernelProfile::merge_seconds_per_row_split>},
   };
 }
 

@@ -24,7 +24,7 @@ struct ScheduleSettings {
 
 using SetWorkload = void (*)(workloads::Workload&, const AxisValue&);
 using SetMachine = void (*)(simulator::Machine&, const AxisValue&);
-using SetKernel = void (*)(simulator::Kernel&, const AxisValue&);
+using SetKernel = void (*)(simulator::KernelProfile&, const AxisValue&);
 using SetSchedule = void (*)(ScheduleSettings&, const AxisValue&);
 
 struct SweepField {

@@ -4,8 +4,8 @@
 
 namespace splitwave::accuracy {
 
-simulator::Kernel without_own_constants(simulator::Kernel kernel, const simulator::Machine& machine,
-                                        const workloads::Geometry& geometry, schedules::MergeKind merge) {
+simulator::KernelProfile without_own_constants(simulator::KernelProfile kernel, const simulator::Machine& machine,
+                                               const workloads::Geometry& geometry, schedules::MergeKind merge) {
   // Two dependent loads: lengths or page numbers, then Q.
   kernel.prologue_seconds = 2 * machine.dram_latency_seconds;
   kernel.queue_prologue_seconds = machine.dram_latency_seconds;

@@ -92,7 +92,7 @@ studies::PredictOptions options_of(const Peer& peer, const workloads::Workload& 
   // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched.
   options.new_pages = std::min(1.0, bytes / kPageBytes);
   if (constants == Constants::of_machine) {
-    options.edit_kernel = [&machine, geometry = workload.geometry](simulator::Kernel& kernel,
+    options.edit_kernel = [&machine, geometry = workload.geometry](simulator::KernelProfile& kernel,
                                                                    const schedules::Plan* plan) {
       if (plan != nullptr) kernel = without_own_constants(kernel, machine, geometry, plan->merge);
     };

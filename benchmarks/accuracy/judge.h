@@ -32,8 +32,8 @@ enum class Constants { of_kernel, of_machine };
 
 /// The kernel with every cost that is not read in its source replaced by latencies of the machine, the same for all
 /// kernels (docs/accuracy.md lists them). Tiles, threads, pipeline depths and numbers of dependent loads stay.
-simulator::Kernel without_own_constants(simulator::Kernel kernel, const simulator::Machine& machine,
-                                        const workloads::Geometry& geometry, schedules::MergeKind merge);
+simulator::KernelProfile without_own_constants(simulator::KernelProfile kernel, const simulator::Machine& machine,
+                                               const workloads::Geometry& geometry, schedules::MergeKind merge);
 
 /// A measured point and its prediction.
 struct JudgedPoint {

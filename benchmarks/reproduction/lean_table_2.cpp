@@ -13,7 +13,7 @@ namespace {
 double reduction_percent(const Contender& lean, const workloads::Workload& workload, const studies::Target& target,
                          double seconds) {
   studies::PredictOptions free;
-  free.edit_kernel = [](simulator::Kernel& kernel, const schedules::Plan*) {
+  free.edit_kernel = [](simulator::KernelProfile& kernel, const schedules::Plan*) {
     kernel.merge_seconds = 0;
     kernel.merge_seconds_per_split = 0;
     kernel.merge_contention_seconds = 0;

@@ -13,8 +13,8 @@ namespace splitwave {
 namespace {
 
 /// The library's own kernel, or splitwave's where it has none for latent attention: visits do not depend on it.
-simulator::Kernel kernel_for(const std::string& schedule, const workloads::Workload& workload,
-                             const simulator::Machine& machine) {
+simulator::KernelProfile kernel_for(const std::string& schedule, const workloads::Workload& workload,
+                                    const simulator::Machine& machine) {
   return workload.geometry.kind == workloads::AttentionKind::mla
              ? simulator::kernel_for(simulator::load_kernel("splitwave"), workload, machine)
              : simulator::native_kernel(schedule, workload, machine);
@@ -26,7 +26,7 @@ TEST_P(SameVisits, TheSimulatorVisitsEveryItemOnceInListOrder) {
   const workloads::Workload& workload = GetParam();
   const simulator::Machine machine = simulator::load_machine("h200");
   for (const std::string& name : schedules::default_names()) {
-    const simulator::Kernel kernel = kernel_for(name, workload, machine);
+    const simulator::KernelProfile kernel = kernel_for(name, workload, machine);
     const schedules::Grid grid = simulator::grid_of(machine, kernel);
     const schedules::Plan plan = schedules::make_plan(name, workload, grid);
     const schedules::Timeline timeline = simulator::simulate(workload, plan, machine, kernel, {0, true});
@@ -57,7 +57,7 @@ TEST_P(SameVisits, ASlotEndsItsItemsInTheOrderItBeginsThem) {
   const workloads::Workload& workload = GetParam();
   const simulator::Machine machine = simulator::with_overrides(simulator::load_machine("h200"), {5, 0});
   for (const std::string& name : schedules::default_names()) {
-    const simulator::Kernel kernel = kernel_for(name, workload, machine);
+    const simulator::KernelProfile kernel = kernel_for(name, workload, machine);
     const schedules::Plan plan = schedules::make_plan(name, workload, simulator::grid_of(machine, kernel));
     const schedules::Timeline timeline = simulator::simulate(workload, plan, machine, kernel, {0, true});
     std::map<std::pair<std::int32_t, std::int32_t>, std::vector<const schedules::Span*>> by_slot;

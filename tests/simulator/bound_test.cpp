@@ -24,7 +24,7 @@ TEST(Bound, IsTheTimeWhereNothingElseCosts) {
 TEST(Bound, CountsLaunchPrologueAndMergeKernel) {
   Machine machine = toy::machine(4);
   machine.launch_seconds = 1e-3;
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.prologue_seconds = 2e-3;
   kernel.merge_launch_seconds = 4e-3;
   EXPECT_NEAR(
@@ -43,9 +43,9 @@ RC_GTEST_PROP(Bound, NoPlanIsFaster, ()) {
   workload.requests.clear();
   for (int i = 0; i < batch; ++i) workload.requests.push_back({1, *rc::gen::inRange(1, 40000)});
   try {
-    const Kernel first = native_kernel(schedule, workload, machine);
+    const KernelProfile first = native_kernel(schedule, workload, machine);
     const schedules::Plan plan = schedules::make_plan(schedule, workload, grid_of(machine, first));
-    const Kernel kernel = native_kernel(plan, workload, machine);
+    const KernelProfile kernel = native_kernel(plan, workload, machine);
     const double bound = least_seconds(workload, plan, machine, kernel);
     RC_ASSERT(bound > 0);
     RC_ASSERT(bound <= simulate(workload, plan, machine, kernel).seconds);

@@ -23,7 +23,7 @@ constexpr std::int32_t kTileTokens = 64;
 std::string gantt(const std::string& schedule) {
   const workloads::Workload batch = workloads::parse_spec("h=2/2,d=128:1q1s320");
   const Machine machine = toy::machine(kSms);
-  const Kernel kernel = toy::kernel(1);
+  const KernelProfile kernel = toy::kernel(1);
   schedules::Grid grid = grid_of(machine, kernel);
   grid.tile_kv = kTileTokens;
   const schedules::Plan plan = schedules::make_plan(schedule, batch, grid);

@@ -16,15 +16,16 @@ using schedules::MergeKind;
 constexpr double kMs = 1e-3;
 constexpr double kTolerance = 1e-9;
 
-Kernel merging_kernel() {
-  Kernel kernel = toy::kernel(1);
+KernelProfile merging_kernel() {
+  KernelProfile kernel = toy::kernel(1);
   kernel.merge_launch_seconds = 10 * kMs;
   kernel.merge_seconds = 20 * kMs;
   kernel.merge_seconds_per_split = 1 * kMs;
   return kernel;
 }
 
-double seconds(const std::vector<std::int32_t>& cuts, MergeKind kind, const Machine& machine, const Kernel& kernel) {
+double seconds(const std::vector<std::int32_t>& cuts, MergeKind kind, const Machine& machine,
+               const KernelProfile& kernel) {
   std::int32_t context = 0;
   for (const std::int32_t tokens : cuts) context += tokens;
   return simulate(toy::workload({context}), toy::cut(cuts, kind), machine, kernel).seconds;
@@ -39,7 +40,7 @@ TEST(Merge, AKernelMovesItsBytesThroughL2) {
   Machine machine = toy::machine(2);
   machine.l2_bytes_per_second = 2 * 251 * 4 / (5 * kMs);  // two partial rows of 250 values and an LSE in 5 ms
   machine.dram_bytes_per_second = machine.l2_bytes_per_second;
-  Kernel kernel = merging_kernel();
+  KernelProfile kernel = merging_kernel();
   kernel.bytes_in_flight = 1000'000'000;
   const double stream = 2000.0 * 1000 / machine.l2_bytes_per_second;
   EXPECT_NEAR(seconds({1000, 1000}, MergeKind::kernel, machine, kernel), stream + (10 + 2 + 5) * kMs, 1e-6);
@@ -87,13 +88,13 @@ TEST(Merge, ContentionGrowsWithRowsPartialsAndMergesAtOnce) {
       plan.cta_begin.push_back(static_cast<std::int32_t>(plan.items.size()));
     }
   }
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.merge_contention_seconds = 5 * kMs;
   EXPECT_NEAR(simulate(batch, plan, toy::machine(4), kernel).seconds, (1 + 5) * kMs, kTolerance);
 }
 
 TEST(Merge, AKernelThatAlwaysMergesLaunchesForNothingToo) {
-  Kernel kernel = merging_kernel();
+  KernelProfile kernel = merging_kernel();
   kernel.always_merges = true;
   EXPECT_NEAR(toy::seconds({1000}, toy::machine(1), kernel), (1 + 10) * kMs, kTolerance);
 }
@@ -103,7 +104,7 @@ TEST(Merge, AQueueIsResetByItsMergeKernelOrByALaunchOfItsOwn) {
   schedules::Plan plan = toy::one_cta_each(batch);
   plan.dispatch = schedules::Dispatch::queue;
   plan.workers = 1;
-  Kernel kernel = merging_kernel();
+  KernelProfile kernel = merging_kernel();
   kernel.queue_prologue_seconds = 2 * kMs;
   kernel.queue_reset_seconds = 3 * kMs;
   EXPECT_NEAR(simulate(batch, plan, toy::machine(1), kernel).seconds, (2 + 1 + 3) * kMs, kTolerance);
@@ -120,7 +121,7 @@ TEST(Merge, CtasBeforeAGridBarrierMustAllBeResident) {
   // FlashInfer's holistic kernel: 2 CTAs per SM, launched together, where only one is resident.
   const Machine machine = load_machine("h200");
   const workloads::Workload batch = workloads::parse_spec("h=32/8,d=128:2q1s8k");
-  const Kernel kernel = kernel_for(load_kernel("flashinfer-holistic"), batch, machine);
+  const KernelProfile kernel = kernel_for(load_kernel("flashinfer-holistic"), batch, machine);
   const schedules::Plan plan = schedules::make_plan("flashinfer-holistic", batch, grid_of(machine, kernel, 1));
   EXPECT_NO_THROW(simulate(batch, plan, machine, kernel));
   try {

@@ -40,13 +40,13 @@ const Case kCases[] = {
 TEST(Occupancy, MatchesTheTable) {
   for (const Case& one : kCases) {
     const Machine machine = load_machine(one.machine);
-    const Kernel kernel = kernel_for(load_kernel(one.kernel), workloads::parse_spec(one.workload), machine);
+    const KernelProfile kernel = kernel_for(load_kernel(one.kernel), workloads::parse_spec(one.workload), machine);
     EXPECT_EQ(ctas_per_sm(machine, kernel), one.ctas_per_sm) << one.kernel << " on " << one.machine;
   }
 }
 
-Kernel small_kernel() {
-  Kernel kernel;
+KernelProfile small_kernel() {
+  KernelProfile kernel;
   kernel.threads = 128;
   kernel.registers_per_thread = 32;
   return kernel;
@@ -54,7 +54,7 @@ Kernel small_kernel() {
 
 TEST(Occupancy, EachLimitBinds) {
   const Machine h200 = load_machine("h200");
-  Kernel kernel = small_kernel();
+  KernelProfile kernel = small_kernel();
   EXPECT_EQ(ctas_per_sm(h200, kernel), 16);  // 2,048 threads
   kernel.threads = 32;
   EXPECT_EQ(ctas_per_sm(h200, kernel), 32);  // the CTA limit
@@ -74,7 +74,7 @@ TEST(Occupancy, EachLimitBinds) {
 
 TEST(Occupancy, PartOfAWarpTakesAWholeOne) {
   const Machine h200 = load_machine("h200");
-  Kernel kernel = small_kernel();
+  KernelProfile kernel = small_kernel();
   kernel.threads = 1000;
   EXPECT_EQ(ctas_per_sm(h200, kernel), 2);
 }

@@ -20,8 +20,9 @@ Machine real_machine() {
   return load_machine("h200");
 }
 
-Kernel real_kernel() {
-  Kernel kernel = kernel_for(load_kernel("splitwave"), workloads::parse_spec("h=1/1,d=128:1q1s1k"), real_machine());
+KernelProfile real_kernel() {
+  KernelProfile kernel =
+      kernel_for(load_kernel("splitwave"), workloads::parse_spec("h=1/1,d=128:1q1s1k"), real_machine());
   return kernel;
 }
 
@@ -76,7 +77,7 @@ RC_GTEST_PROP(Simulator, HandlingAlikeCtasOfSeveralItemsTogetherChangesNothing, 
   workloads::Workload batch = workloads::parse_spec("h=32/8,d=128:1q1s1k");
   batch.requests.clear();
   for (const std::int32_t context : lengths(8)) batch.requests.push_back({1, context / 5000 * 1024 + 1});
-  const Kernel kernel = native_kernel(schedule, batch, machine);
+  const KernelProfile kernel = native_kernel(schedule, batch, machine);
   const schedules::Plan plan = schedules::make_plan(schedule, batch, grid_of(machine, kernel));
   const schedules::Timeline together = simulate(batch, plan, machine, kernel);
   const schedules::Timeline apart = simulate(batch, plan, machine, kernel, {.spans = true});
@@ -203,7 +204,7 @@ TEST(Simulator, EveryScheduleRunsOnEveryMachineOrSaysWhyNot) {
     for (const std::string& schedule : schedules::default_names()) {
       for (const workloads::Workload& batch : batches) {
         try {
-          const Kernel first = native_kernel(schedule, batch, machine);
+          const KernelProfile first = native_kernel(schedule, batch, machine);
           const schedules::Plan plan = schedules::make_plan(schedule, batch, grid_of(machine, first));
           const schedules::Timeline timeline = simulate(batch, plan, machine, native_kernel(plan, batch, machine));
           EXPECT_GT(timeline.seconds, 0) << name << " " << schedule;

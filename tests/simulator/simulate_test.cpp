@@ -39,21 +39,21 @@ TEST(Simulate, LittlesLawLimitsALoneCta) {
   Machine machine = toy::machine(4);
   machine.dram_bytes_per_second = machine.dram_asymptote = 1e15;
   EXPECT_NEAR(toy::seconds({1000}, machine, toy::kernel(1)), 1 * kMs, kTolerance);
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.bytes_in_flight *= 2;
   EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 0.5 * kMs, kTolerance);
 }
 
 /// 2 us of CUDA-core work per token of 1,000 bytes: 0.5 GB/s per SM.
-Kernel slow_kernel(std::int32_t ctas_per_sm) {
-  Kernel kernel = toy::kernel(ctas_per_sm);
+KernelProfile slow_kernel(std::int32_t ctas_per_sm) {
+  KernelProfile kernel = toy::kernel(ctas_per_sm);
   kernel.instruction = MmaInstruction::cuda_core;
   kernel.clocks_per_token = 2000 / (250 / 128.0);
   return kernel;
 }
 
 TEST(Simulate, ArithmeticLimitsAndIsSharedOnAnSm) {
-  const Kernel kernel = slow_kernel(2);
+  const KernelProfile kernel = slow_kernel(2);
   const Machine machine = toy::machine(2);
   // The first token's bytes come first: one window at the memory's whole rate, 10 ns for each CTA there is.
   EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 2 * kMs, 50e-9);
@@ -68,13 +68,13 @@ TEST(Simulate, ArithmeticLimitsAndIsSharedOnAnSm) {
 }
 
 TEST(Simulate, APartialTileCostsAWholeOneInArithmetic) {
-  Kernel kernel = slow_kernel(1);
+  KernelProfile kernel = slow_kernel(1);
   kernel.tile_tokens = 100;
   EXPECT_NEAR(toy::seconds({101}, toy::machine(1), kernel), 200 * 2e-6, 1.1e-6);
 }
 
 TEST(Simulate, TheLastTilesArithmeticFollowsItsBytes) {
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.instruction = MmaInstruction::cuda_core;
   kernel.clocks_per_token = 500 / (250 / 128.0);  // half of what memory takes
   kernel.tile_tokens = 100;
@@ -89,7 +89,7 @@ TEST(Simulate, AnSmTakesInNoMoreThanItsShare) {
 }
 
 TEST(Simulate, RowsArePaddedToTheInstruction) {
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   Machine machine = toy::machine(1);
   workloads::Geometry geometry = toy::workload({}).geometry;
   kernel.mma_rows = 64;
@@ -104,7 +104,7 @@ TEST(Simulate, RowsArePaddedToTheInstruction) {
 }
 
 TEST(Simulate, UnitsThatOverlapCostTheLongestAndAShareOfTheOthers) {
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.mma_rows = 16;
   kernel.shared_reads = 2;
   kernel.unhidden_busy = 0.5;
@@ -127,7 +127,7 @@ TEST(Simulate, UnitsThatOverlapCostTheLongestAndAShareOfTheOthers) {
 
 TEST(Simulate, APersistentKernelStartsItsCtasOnce) {
   Machine machine = toy::machine(1);
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.prologue_seconds = 2 * kMs;
   kernel.item_seconds = 0.5 * kMs;
   EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 2 * (2 + 1) * kMs, kTolerance);
@@ -138,7 +138,7 @@ TEST(Simulate, APersistentKernelStartsItsCtasOnce) {
 TEST(Simulate, ColdPagesCostOncePerDependentLoad) {
   Machine machine = toy::machine(1);
   machine.cold_seconds = 1 * kMs;
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.cold_loads = 3;
   EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 3 * kMs + 2 * kMs, kTolerance);
   // Where four launches share a page, one in four touches a new one.
@@ -153,7 +153,7 @@ TEST(Simulate, OverheadsOfLaunchCtaAndItemAddUp) {
   Machine machine = toy::machine(1);
   machine.launch_seconds = 1 * kMs;
   machine.launch_seconds_per_cta = 0.5 * kMs;
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.prologue_seconds = 2 * kMs;
   kernel.epilogue_seconds = 3 * kMs;
   kernel.item_seconds = 4 * kMs;
@@ -167,7 +167,7 @@ TEST(Simulate, OverheadsOfLaunchCtaAndItemAddUp) {
 
 TEST(Simulate, EmptyItemsCostTheirOverheads) {
   Machine machine = toy::machine(1);
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.prologue_seconds = 2 * kMs;
   kernel.epilogue_seconds = 3 * kMs;
   EXPECT_NEAR(toy::seconds({0}, machine, kernel), 5 * kMs, kTolerance);
@@ -179,7 +179,7 @@ TEST(Simulate, AnEmptyItemLoadsNothing) {
   const workloads::Workload batch = toy::workload({0, 0, 1000, 0});
   schedules::Plan plan = toy::one_cta_each(batch);
   plan.cta_begin = {0, 4};
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.prologue_seconds = 2 * kMs;
   kernel.epilogue_seconds = 3 * kMs;
   kernel.item_seconds = 5 * kMs;
@@ -190,7 +190,7 @@ TEST(Simulate, CtasWithoutTokensTakeNoShareOfTheMemory) {
   // 9 empty CTAs beside one that is bound by arithmetic: its first tile comes at the memory's whole rate, 2 GB/s.
   Machine machine = toy::machine(10);
   machine.dram_bytes_per_second = machine.dram_asymptote = 2e9;
-  Kernel kernel = slow_kernel(1);
+  KernelProfile kernel = slow_kernel(1);
   kernel.tile_tokens = 1000;
   EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 0.5 * kMs + 2 * kMs, kTolerance);
   EXPECT_NEAR(toy::seconds({1000, 0, 0, 0, 0, 0, 0, 0, 0, 0}, machine, kernel), 0.5 * kMs + 2 * kMs, kTolerance);
@@ -199,7 +199,7 @@ TEST(Simulate, CtasWithoutTokensTakeNoShareOfTheMemory) {
 TEST(Simulate, TheDispatcherStartsSoManyCtasPerSecond) {
   // 13,200 empty CTAs on an H200 were seen to take 8.4 us.
   const Machine h200 = load_machine("h200");
-  Kernel kernel = toy::kernel(16);
+  KernelProfile kernel = toy::kernel(16);
   EXPECT_NEAR(toy::seconds(std::vector<std::int32_t>(13200, 0), h200, kernel), 8.4e-6, 0.2e-6 + h200.cold_seconds);
 }
 
@@ -229,7 +229,7 @@ TEST(Simulate, AQueueGivesListsToItsWorkersOnly) {
 
 TEST(Simulate, HiddenLatencyIsNotPaidTwice) {
   Machine machine = toy::machine(10);
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.exposed_latencies = 1;
   // Bound by latency: the stream itself is latency after latency.
   EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 1 * kMs, kTolerance);
@@ -277,7 +277,7 @@ TEST(Simulate, WarmDataComeFromL2) {
 
 TEST(Simulate, RefusesWhatDoesNotFit) {
   const workloads::Workload batch = toy::workload({1000});
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   SimulateOptions options;
   options.ctas_per_sm = 2;
   EXPECT_THROW(simulate(batch, toy::one_cta_each(batch), toy::machine(1), kernel, options), base::InputError);

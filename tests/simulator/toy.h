@@ -37,8 +37,8 @@ inline Machine machine(std::int32_t sms) {
 }
 
 /// 1,000 bytes in flight, no overheads. Shared memory is set so that `ctas_per_sm` fit on an SM.
-inline Kernel kernel(std::int32_t ctas_per_sm) {
-  Kernel kernel;
+inline KernelProfile kernel(std::int32_t ctas_per_sm) {
+  KernelProfile kernel;
   kernel.name = "toy";
   kernel.registers_per_thread = 16;
   kernel.threads = 32;
@@ -99,7 +99,7 @@ inline schedules::Plan cut(const std::vector<std::int32_t>& tokens, schedules::M
   return plan;
 }
 
-inline double seconds(const std::vector<std::int32_t>& contexts, const Machine& machine, const Kernel& kernel) {
+inline double seconds(const std::vector<std::int32_t>& contexts, const Machine& machine, const KernelProfile& kernel) {
   const workloads::Workload batch = workload(contexts);
   return simulate(batch, one_cta_each(batch), machine, kernel).seconds;
 }

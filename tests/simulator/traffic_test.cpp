@@ -51,8 +51,8 @@ Machine slow_dram(std::int32_t sms) {
 }
 
 /// Many bytes in flight, so that DRAM is the limit.
-Kernel deep_kernel() {
-  Kernel kernel = toy::kernel(1);
+KernelProfile deep_kernel() {
+  KernelProfile kernel = toy::kernel(1);
   kernel.bytes_in_flight = 100'000;
   return kernel;
 }
@@ -169,7 +169,7 @@ TEST(Traffic, EveryHeightOfTileHasItsOwnCost) {
     plan.items.push_back({i, 0, 1000, -1});
     plan.cta_begin.push_back(i + 1);
   }
-  Kernel kernel = toy::kernel(1);
+  KernelProfile kernel = toy::kernel(1);
   kernel.instruction = MmaInstruction::cuda_core;
   kernel.clocks_per_row_token = 1000 / (250 / 128.0);  // 1 us for each row and token
   EXPECT_NEAR(simulate(batch, plan, toy::machine(100), kernel).seconds, 100e-3, 1e-5);
@@ -211,7 +211,7 @@ RC_GTEST_PROP(Traffic, NoPredictionIsFasterThanItsDramBytes, ()) {
     batch.requests.push_back({queries, *rc::gen::inRange(queries, 4000)});
   }
   try {
-    const Kernel first = native_kernel(schedule, batch, machine);
+    const KernelProfile first = native_kernel(schedule, batch, machine);
     const schedules::Plan plan = schedules::make_plan(schedule, batch, grid_of(machine, first));
     const schedules::Timeline timeline = simulate(batch, plan, machine, native_kernel(plan, batch, machine));
     const std::int64_t per_token = workloads::kv_bytes_per_token(batch.geometry);
