@@ -31,7 +31,7 @@ Bytes bytes_of(const schedules::Plan& plan, double bytes_per_token) {
 /// Most bytes/s of a CTA that is alone on the machine.
 double lone_rate(const Work& work, const Machine& machine) {
   double least_arithmetic = std::numeric_limits<double>::infinity();
-  for (const TokenSeconds& cost : work.seconds_per_byte) least_arithmetic = std::min(least_arithmetic, cost.lone);
+  for (const TokenSeconds& cost : work.seconds_per_byte) least_arithmetic = std::min(least_arithmetic, cost.alone);
   double rate = machine.sm_bytes_per_second;
   if (work.law.latency_seconds > 0) rate = std::min(rate, work.law.bytes_in_flight / work.law.latency_seconds);
   return least_arithmetic > 0 ? std::min(rate, 1 / least_arithmetic) : rate;

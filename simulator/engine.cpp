@@ -21,7 +21,7 @@ Engine::Limits Engine::limits_of(double ctas, const TokenSeconds& arithmetic) co
   const double on_sm = std::min<double>(options_.ctas_per_sm, std::ceil(ctas / machine_->sms));
   double share = std::min(machine_->sm_bytes_per_second / on_sm, law.l2_bytes_per_second / ctas);
   if (law.dram_share > 0) share = std::min(share, law.plateau / (law.dram_share * ctas));
-  return {share, std::max(arithmetic.lone, arithmetic.busy * on_sm)};
+  return {share, std::max(arithmetic.alone, arithmetic.crowded * on_sm)};
 }
 
 const Engine::Fill& Engine::fill(std::size_t cost) {
@@ -123,7 +123,7 @@ void Engine::start_list(std::int32_t index, std::int32_t list, double time, doub
 /// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, of the
 /// part of the tile that holds no tokens.
 double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) const {
-  const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].lone * work_->bytes_per_token;
+  const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
   const double tile = kernel_->tile_tokens;
   if (!slot.arithmetic_bound) return kernel_->drain_tiles * tile * per_token;
   return (std::ceil(item.tokens() / tile) * tile - item.tokens()) * per_token;

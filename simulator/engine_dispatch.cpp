@@ -20,7 +20,7 @@ void Engine::prepare_classes() {
   for (std::size_t i = 0; i < limits_.arithmetic_cap.size(); ++i) {
     const TokenSeconds& cost = work_->seconds_per_byte[i / per_sm];
     const double sharers = static_cast<double>(i % per_sm) + 1;
-    const double per_byte = std::max(cost.lone, sharers > 1 ? cost.busy * sharers : 0);
+    const double per_byte = std::max(cost.alone, sharers > 1 ? cost.crowded * sharers : 0);
     if (per_byte > 0) limits_.arithmetic_cap[i] = 1 / per_byte;
   }
   fill_ = {};

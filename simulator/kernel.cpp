@@ -194,7 +194,7 @@ TokenSeconds seconds_per_token(const Machine& machine, const KernelProfile& kern
                             : 0;
   const double longest = std::max({mma, exponentials, fp32, shared});
   const double others = mma + exponentials + fp32 + shared - longest;
-  return {longest + kernel.unhidden_busy * others, longest + kernel.unhidden_lone * others};
+  return {longest + kernel.unhidden_crowded * others, longest + kernel.unhidden_alone * others};
 }
 
 }  // namespace splitwave::simulator

@@ -31,8 +31,8 @@ struct KernelProfile {
   double clocks_per_row_token = 0;  ///< the same per query row and KV token
   /// Share of the time of the less busy units (tensor cores, softmax, shared memory) that the busiest does not hide:
   /// with several CTAs on an SM, and with one.
-  double unhidden_busy = 0;
-  double unhidden_lone = 0;
+  double unhidden_crowded = 0;
+  double unhidden_alone = 0;
   double prologue_seconds = 0;        ///< of a CTA, before its first request to memory
   double cold_loads = 1;              ///< dependent loads of the prologue, K included, that touch cold pages
   bool persistent = false;            ///< where nothing is split, resident CTAs take the lists one after the other
@@ -105,8 +105,8 @@ KernelProfile cpu_kernel(const Machine& machine);
 
 /// Seconds per KV token of an output tile: of an SM that several CTAs share, and of a CTA alone on its SM.
 struct TokenSeconds {
-  double busy = 0;
-  double lone = 0;
+  double crowded = 0;
+  double alone = 0;
 };
 
 /// Arithmetic of one KV token for an output tile of `rows` rows, at the machine's clock: tensor cores (with the rows

@@ -46,8 +46,8 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.clocks_per_token, constants.optional_number("clocks_per_token", "clock", 1, 0, 1e6));
   take(kernel.clocks_per_row_token, constants.optional_number("clocks_per_row_token", "clock", 1, 0, 1e6));
   take(kernel.shared_reads, constants.optional_number("shared_reads", "1", 1, 0, 1000));
-  take(kernel.unhidden_busy, constants.optional_number("unhidden_busy", "1", 1, 0, 10));
-  take(kernel.unhidden_lone, constants.optional_number("unhidden_lone", "1", 1, 0, 10));
+  take(kernel.unhidden_crowded, constants.optional_number("unhidden_crowded", "1", 1, 0, 10));
+  take(kernel.unhidden_alone, constants.optional_number("unhidden_alone", "1", 1, 0, 10));
   take(kernel.prologue_seconds, constants.optional_number("prologue", "ns", 1e-9, 0, 1e6));
   take(kernel.cold_loads, constants.optional_number("cold_loads", "1", 1, 0, 100));
   take(kernel.queue_prologue_seconds, constants.optional_number("queue_prologue", "ns", 1e-9, 0, 1e6));

@@ -71,7 +71,7 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
       continue;
     }
     const TokenSeconds token = seconds_per_token(machine, kernel, workload.geometry, rows);
-    work.seconds_per_byte.push_back({token.busy / work.bytes_per_token, token.lone / work.bytes_per_token});
+    work.seconds_per_byte.push_back({token.crowded / work.bytes_per_token, token.alone / work.bytes_per_token});
   }
   const double share = dram_share(workload, plan, machine, options.l2, resident);
   work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), share);

@@ -83,11 +83,11 @@ void set_config(simulator::KernelProfile& kernel, const DevicePlan& planned, con
   // A worker alone on its SM is as fast as its warps' chains of dependent instructions.
   const std::int32_t rows = std::max(1, gpu::size_of(planned.choice.plan).most_rows);
   const auto lone = [&](double unhidden) {
-    kernel.unhidden_lone = unhidden;
-    return simulator::seconds_per_token(machine, kernel, workload.geometry, rows).lone;
+    kernel.unhidden_alone = unhidden;
+    return simulator::seconds_per_token(machine, kernel, workload.geometry, rows).alone;
   };
   const double chains = gpu::chunk_seconds(workload.geometry, config) / kernel.tile_tokens;
-  kernel.unhidden_lone = std::max(0.0, (chains - lone(0)) / (lone(1) - lone(0)));
+  kernel.unhidden_alone = std::max(0.0, (chains - lone(0)) / (lone(1) - lone(0)));
 }
 
 /// The simulator's timeline of the plan: splitwave's kernel with the config's shape, as many workers as are resident.

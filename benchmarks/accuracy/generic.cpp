@@ -22,8 +22,8 @@ simulator::KernelProfile without_own_constants(simulator::KernelProfile kernel, 
   kernel.mma_efficiency = 1;
   // By instruction, from published prefill rates on H100: FlashAttention-3's 497 and 648 TFLOP/s for d = 64 and 128
   // give 0.29 and 0.32, FlashAttention-2's 350 TFLOP/s gives 0.68.
-  kernel.unhidden_busy = kernel.instruction == simulator::MmaInstruction::wgmma ? 0.3 : 0.68;
-  kernel.unhidden_lone = kernel.unhidden_busy;
+  kernel.unhidden_crowded = kernel.instruction == simulator::MmaInstruction::wgmma ? 0.3 : 0.68;
+  kernel.unhidden_alone = kernel.unhidden_crowded;
   if (kernel.instruction == simulator::MmaInstruction::mma_sync) {
     // A tile of K or V is on its way, and 9/8 of it as in the read benchmark.
     const double row = 0.5 * static_cast<double>(workloads::kv_bytes_per_token(geometry));

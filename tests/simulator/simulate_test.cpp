@@ -96,33 +96,33 @@ TEST(Simulate, RowsArePaddedToTheInstruction) {
   machine.mma_sync_flops = 64e9;
   machine.fp32_lanes = 1e12;
   // 2 * 64 rows * 500 elements at 64 GFLOP/s.
-  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 1).busy, 1e-6, 1e-12);
-  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 64).busy, 1e-6, 1e-12);
-  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 65).busy, 2e-6, 1e-12);
+  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 1).crowded, 1e-6, 1e-12);
+  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 64).crowded, 1e-6, 1e-12);
+  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 65).crowded, 2e-6, 1e-12);
   kernel.mma_rows = 16;
-  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 1).busy, 0.25e-6, 1e-12);
+  EXPECT_NEAR(seconds_per_token(machine, kernel, geometry, 1).crowded, 0.25e-6, 1e-12);
 }
 
 TEST(Simulate, UnitsThatOverlapCostTheLongestAndAShareOfTheOthers) {
   KernelProfile kernel = toy::kernel(1);
   kernel.mma_rows = 16;
   kernel.shared_reads = 2;
-  kernel.unhidden_busy = 0.5;
-  kernel.unhidden_lone = 1;
+  kernel.unhidden_crowded = 0.5;
+  kernel.unhidden_alone = 1;
   Machine machine = toy::machine(1);
   machine.mma_sync_flops = 16e9;          // 1 us for 16 rows of 500 elements
   machine.exp_per_second = 16e9;          // 1 ns for 16 exponentials
   machine.fp32_lanes = 80;                // 1 ns for 16 * 5 operations at 1 GHz
   machine.shared_bytes_per_clock = 4000;  // 0.5 ns for 2,000 bytes
   const TokenSeconds token = seconds_per_token(machine, kernel, toy::workload({}).geometry, 1);
-  EXPECT_NEAR(token.busy, 1e-6 + 0.5 * 2.5e-9, 1e-15);
-  EXPECT_NEAR(token.lone, 1e-6 + 2.5e-9, 1e-15);
+  EXPECT_NEAR(token.crowded, 1e-6 + 0.5 * 2.5e-9, 1e-15);
+  EXPECT_NEAR(token.alone, 1e-6 + 2.5e-9, 1e-15);
   // Exponentials and the other operations of the softmax are units of their own.
   machine.mma_sync_flops = 1e18;
   machine.fp32_lanes = 160;
   const TokenSeconds softmax = seconds_per_token(machine, kernel, toy::workload({}).geometry, 1);
-  EXPECT_NEAR(softmax.busy, 1e-9 + 0.5 * 1e-9, 1e-12);
-  EXPECT_NEAR(softmax.lone, 1e-9 + 1e-9, 1e-12);
+  EXPECT_NEAR(softmax.crowded, 1e-9 + 0.5 * 1e-9, 1e-12);
+  EXPECT_NEAR(softmax.alone, 1e-9 + 1e-9, 1e-12);
 }
 
 TEST(Simulate, APersistentKernelStartsItsCtasOnce) {
