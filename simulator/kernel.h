@@ -51,7 +51,6 @@ struct KernelProfile {
   double merge_seconds_per_split = 0;      ///< serial cost of one more partial in a merge
   double merge_contention_seconds = 0;     ///< per row, partial and doubling of the merges that go on at once
   double merge_seconds_per_row_split = 0;  ///< work of merging one row of one partial, by one SM
-  std::string source;
 };
 
 /// CTAs of the kernel that fit on one SM: the least of threads, registers (allocated per warp in units of 256), shared

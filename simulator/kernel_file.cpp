@@ -111,7 +111,7 @@ KernelFamily parse_kernel(std::string_view text, const std::string& where) {
   fields.integer("format", 1, 1);
   KernelProfile common;
   common.name = fields.text("name");
-  common.source = fields.text("source");
+  fields.text("source");
   fields.optional_text("title");
   fields.at("instruction");
   common.instruction = static_cast<MmaInstruction>(*fields.optional_choice("instruction", kInstructions));

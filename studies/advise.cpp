@@ -8,10 +8,11 @@
 #include <exception>
 #include <limits>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 #include "base/error.h"
+#include "schedules/cut.h"
+#include "schedules/rules/fa2.h"
 #include "schedules/schedules.h"
 #include "studies/predict.h"
 
@@ -216,8 +217,15 @@ std::vector<std::int32_t> distinct_splits(const SplitCall& call, const workloads
     // A bound of 2 launches the merge kernel even if nothing asks for a split; one of 1 does not.
     most = std::min(most, std::max(2, *std::max_element(asked.begin(), asked.end())));
   }
-  std::vector<std::int32_t> counts(static_cast<std::size_t>(most));
-  std::iota(counts.begin(), counts.end(), 1);
+  std::vector<std::int32_t> counts;
+  const std::int64_t tiles = schedules::ceil_div(schedules::padded_seqlen_k(workload),
+                                                 schedules::fa2_split_block_n(workload.geometry.head_dim));
+  std::int64_t longest = -1;  // tiles per split of the count before
+  for (std::int32_t count = 1; count <= most; ++count) {
+    const std::int64_t tiles_per_split = schedules::ceil_div(tiles, count);
+    if (call.schedule == "fa3" || tiles_per_split != longest) counts.push_back(count);
+    longest = tiles_per_split;
+  }
   return counts;
 }
 

@@ -32,9 +32,9 @@ inline constexpr std::array<SplitCall, 2> kSplitCalls = {
 /// takes no count, or the schedule's name gives one.
 std::optional<std::size_t> split_call_of(std::string_view schedule);
 
-/// Counts of which no two make the call do the same, ascending, up to `most`. A count of FlashAttention-2 is the number
-/// of CTAs per output, those past the context included: no two are the same. One of FlashAttention-3 is a bound: all
-/// above what its dynamic rule asks for are the same.
+/// Counts that are worth a look, ascending, up to `most`. Of counts of FlashAttention-2 that give equally long splits
+/// only the smallest: the others add CTAs that find nothing to do, which never makes a call shorter. A count of
+/// FlashAttention-3 is a bound: all above what its dynamic rule asks for are the same.
 std::vector<std::int32_t> distinct_splits(const SplitCall& call, const workloads::Workload& workload,
                                           const Target& target, std::int32_t most);
 

@@ -161,7 +161,8 @@ void run_plan(const DevicePlan& planned, const Workload& workload, const Target&
   decoder.launch(here.tensors.pointers(0));
   decoder.synchronize();
   gpu::HostResult out = here.tensors.download();
-  const cpu_reference::Errors errors = cpu_reference::compare({std::move(out.output), std::move(out.lse)}, *here.exact);
+  const cpu_reference::Errors errors =
+      cpu_reference::compare(cpu_reference::Result<float>{std::move(out.output), std::move(out.lse)}, *here.exact);
   record.error = reports::RecordError{errors.relative_l2, errors.rmse, errors.max_abs};
   to.checks.add(record, errors, cpu_reference::tolerance(workload.geometry.dtype));
   to.watcher.record(std::move(record));

@@ -149,7 +149,8 @@ TEST_F(Correctness, UniformPlansNeedNoTable) {
         other.launch(on_device.pointers(0));
         other.synchronize();
         const HostResult out = on_device.download();
-        const cpu_reference::Errors errors = cpu_reference::compare({out.output, out.lse}, exact);
+        const cpu_reference::Errors errors =
+            cpu_reference::compare(cpu_reference::Result<float>{out.output, out.lse}, exact);
         EXPECT_TRUE(cpu_reference::acceptable(errors, cpu_reference::tolerance(w.geometry.dtype))) << name;
         if (HasFailure()) return;
       }

@@ -2,7 +2,6 @@
 // A decoder from plan to plan: what it uploads, and what it keeps where it refuses one.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 
 #include "base/error.h"
@@ -17,6 +16,7 @@ namespace splitwave::gpu {
 namespace {
 
 using schedules::Plan;
+using testing::same_bits;
 using workloads::Workload;
 
 class DecoderPlans : public testing::DeviceTest {};
@@ -33,12 +33,6 @@ Plan plan_of(const Workload& w, const KernelConfig& v, const char* schedule) {
   schedules::Grid grid = grid_of(w, v);
   grid.tile_kv = 64;
   return schedules::make_plan(schedule, w, grid);
-}
-
-bool same_bits(const HostResult& a, const HostResult& b) {
-  return a.output.size() == b.output.size() &&
-         std::memcmp(a.output.data(), b.output.data(), a.output.size() * sizeof(float)) == 0 &&
-         std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
 }
 
 HostResult launched(Decoder& decoder, DeviceTensors& tensors) {

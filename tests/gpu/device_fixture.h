@@ -6,13 +6,22 @@
 
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 
+#include "gpu/decode.h"
 #include "gpu/device.h"
 
 namespace splitwave::testing {
 
 /// Most bytes of tensors that a test makes on the host.
 inline constexpr std::int64_t kTensorBytes = std::int64_t{1} << 30;
+
+/// Whether two results are the same, bit for bit.
+inline bool same_bits(const gpu::HostResult& a, const gpu::HostResult& b) {
+  return a.output.size() == b.output.size() &&
+         std::memcmp(a.output.data(), b.output.data(), a.output.size() * sizeof(float)) == 0 &&
+         std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
+}
 
 class DeviceTest : public ::testing::Test {
  protected:

@@ -2,7 +2,6 @@
 // What checkers of races do not see: the flags between CTAs. Every run ends with the same bits or in a named error.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <string>
 #include <vector>
 
@@ -19,16 +18,11 @@ namespace {
 
 using schedules::MergeKind;
 using schedules::Plan;
+using testing::same_bits;
 using workloads::Tensors;
 using workloads::Workload;
 
 constexpr MergeKind kMerges[] = {MergeKind::kernel, MergeKind::host_cta, MergeKind::last_arriver};
-
-bool same_bits(const HostResult& a, const HostResult& b) {
-  return a.output.size() == b.output.size() &&
-         std::memcmp(a.output.data(), b.output.data(), a.output.size() * sizeof(float)) == 0 &&
-         std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
-}
 
 KernelConfig config_with(const Workload& w, std::int32_t cluster) {
   const std::int32_t row_tiles = row_tiles_for(w.geometry, w.geometry.group());

@@ -23,9 +23,9 @@ int main() {
   }
   const workloads::Workload workload = workloads::load("llama-3-8b:2q1s300").front();
   const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes());
-  const gpu::Choice choice = gpu::choose(workload);
-  gpu::HostResult out = gpu::run(workload, tensors, choice.plan, choice.variant);
-  const cpu_reference::Errors errors =
-      cpu_reference::compare({std::move(out.output), std::move(out.lse)}, cpu_reference::attend(workload, tensors));
+  const gpu::PlannedLaunch chosen = gpu::choose(workload);
+  gpu::HostResult out = gpu::run(workload, tensors, chosen.plan, chosen.config);
+  const cpu_reference::Result<float> result{std::move(out.output), std::move(out.lse)};
+  const cpu_reference::Errors errors = cpu_reference::compare(result, cpu_reference::attend(workload, tensors));
   return cpu_reference::acceptable(errors, cpu_reference::tolerance(workload.geometry.dtype)) ? 0 : 1;
 }
