@@ -50,7 +50,7 @@ struct Record {
   std::optional<double> waves;
   std::optional<double> occupancy;
   std::optional<std::string> merge;
-  std::optional<std::string> kernel;   ///< variant of the CUDA kernel, "r1w4s4t16c8"
+  std::optional<std::string> kernel;   ///< configuration of the CUDA kernel, "r1w4s4t16c8"
   std::optional<double> read_seconds;  ///< plain read of K and V on the device, in the same run
   std::optional<double> plan_seconds;  ///< host time of making the plan ready for the device
   std::optional<schedules::Breakdown> breakdown;

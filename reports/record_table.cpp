@@ -24,7 +24,7 @@ std::string whole_number(std::int64_t value) {
 std::string record_table(std::span<const reports::Record> records) {
   using reports::Align;
   const bool measured = std::any_of(records.begin(), records.end(),
-                                    [](const reports::Record& record) { return record.error.has_value(); });
+                                    [](const reports::Record& record) { return record.samples.has_value(); });
   reports::Table table{{{"workload"},
                         {"machine"},
                         {"schedule"},

@@ -21,7 +21,8 @@ Engine::Limits Engine::limits_of(double ctas, const TokenSeconds& arithmetic) co
   const double on_sm = std::min<double>(options_.ctas_per_sm, std::ceil(ctas / machine_->sms));
   double share = std::min(machine_->sm_bytes_per_second / on_sm, law.l2_bytes_per_second / ctas);
   if (law.dram_share > 0) share = std::min(share, law.plateau / (law.dram_share * ctas));
-  return {share, std::max(arithmetic.alone, arithmetic.crowded * on_sm)};
+  const double per_byte = std::max(arithmetic.alone, arithmetic.crowded * on_sm);
+  return {share, per_byte > 0 ? 1 / per_byte : std::numeric_limits<double>::infinity()};
 }
 
 const Engine::Fill& Engine::fill(std::size_t cost) {
@@ -32,13 +33,13 @@ const Engine::Fill& Engine::fill(std::size_t cost) {
   const TokenSeconds& arithmetic = work_->seconds_per_byte[cost];
   const Limits all = limits_of(std::max(1.0, busy_.all), arithmetic);
   const double lone = law.bytes_in_flight / law.latency_seconds;
-  const double rate = std::min({lone, all.share, all.per_byte > 0 ? 1 / all.per_byte : all.share});
+  const double rate = std::min({lone, all.share, all.arithmetic});
   // What keeps up with its requests hides the latency in them; what waits for its share or for arithmetic does not.
   fill_.seconds = kernel_->exposed_latencies * law.latency_seconds * (1 - rate / lone);
   // CTAs without tokens crowd the start, whose loads are the same for all, but take no share of what is read then.
   const Limits reading = busy_.reading == busy_.all ? all : limits_of(std::max(1.0, busy_.reading), arithmetic);
   fill_.share = reading.share;
-  fill_.arithmetic_bound = reading.per_byte > 0 && 1 / reading.per_byte < std::min(lone, reading.share);
+  fill_.arithmetic_bound = reading.arithmetic < std::min(lone, reading.share);
   return fill_;
 }
 

@@ -100,8 +100,8 @@ class Engine {
     bool arithmetic_bound = false;
   };
   struct Limits {
-    double share = 0;     ///< byte/s of the memory for each of so many CTAs
-    double per_byte = 0;  ///< seconds of arithmetic
+    double share = 0;       ///< byte/s of the memory for each of so many CTAs
+    double arithmetic = 0;  ///< byte/s; infinity where it is no limit
   };
   Limits limits_of(double ctas, const TokenSeconds& arithmetic) const;
   const Fill& fill(std::size_t cost);
