@@ -32,9 +32,9 @@ inline constexpr std::array<SplitCall, 2> kSplitCalls = {
 /// takes no count, or the schedule's name gives one.
 std::optional<std::size_t> split_call_of(std::string_view schedule);
 
-/// Counts that are worth a look, ascending, up to `most`. Of counts of FlashAttention-2 that give equally long splits
-/// only the smallest: the others add CTAs that find nothing to do, which never makes a call shorter. A count of
-/// FlashAttention-3 is a bound: all above what its dynamic rule asks for are the same.
+/// Counts that cut in different ways, ascending, up to `most`: of those of FlashAttention-2 that give equally long
+/// splits only the smallest, since the others add CTAs that find nothing to do. A count of FlashAttention-3 is a bound:
+/// all above what its dynamic rule asks for are the same.
 std::vector<std::int32_t> distinct_splits(const SplitCall& call, const workloads::Workload& workload,
                                           const Target& target, std::int32_t most);
 
