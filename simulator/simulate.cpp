@@ -56,6 +56,16 @@ Breakdown finish_breakdown(const Breakdown& slot_seconds, const MergeCost& merge
   return parts;
 }
 
+/// Time of what DRAM must move at its peak: K and V as counted, Q and the output once. Beside long queries Q and the
+/// output are as much as K and V, and no stream carries them.
+double least_dram_seconds(const workloads::Workload& workload, const Machine& machine, const Work& work,
+                          const schedules::Traffic& traffic, L2State l2) {
+  if (machine.cpu || l2 == L2State::warm) return 0;
+  const std::int64_t q =
+      work.output_rows * workload.geometry.head_dim * workloads::bytes_per_element(workload.geometry.dtype);
+  return static_cast<double>(traffic.kv_dram_read + q + traffic.output_written) / machine.dram_peak_bytes_per_second;
+}
+
 }  // namespace
 
 schedules::Grid grid_of(const Machine& machine, const KernelProfile& kernel, std::int32_t ctas_per_sm) {
@@ -99,6 +109,11 @@ Timeline simulate(const workloads::Workload& workload, const schedules::Plan& pl
   timeline.occupancy = result.end_seconds > 0 ? result.busy_slot_seconds / (all * result.end_seconds) : 0;
   timeline.waves = plan.ctas() / all;
   timeline.traffic = count_traffic(workload, plan, work, result, in_kernel);
+  const double least = least_dram_seconds(workload, machine, work, timeline.traffic, options.l2);
+  if (least > timeline.seconds) {
+    result.slot_seconds.stream += (least - timeline.seconds) * all;
+    timeline.seconds = least;
+  }
   timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
   if (options.spans) timeline.spans = result.spans;
   return timeline;
