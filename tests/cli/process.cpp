@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 fs::path new_folder() {
-  std::string pattern = testing::TempDir() + "splitwave-cli-XXXXXX";
+  std::string pattern = ::testing::TempDir() + "splitwave-cli-XXXXXX";
   EXPECT_NE(::mkdtemp(pattern.data()), nullptr);
   return pattern;
 }
