@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/algorithms.h"
 
-#include "base/build_info.h"
 #include "cpu_reference/algorithms/batch.h"
 #include "cpu_reference/measure.h"
 #include "cpu_reference/oracle.h"
+#include "studies/records.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::studies {
@@ -19,22 +19,12 @@ reports::Record record_of(const workloads::Workload& workload, const algorithms:
                           const algorithms::BatchResult& batch, const cpu_reference::Errors& errors) {
   const cpu_reference::Timing timing = cpu_reference::timing_of(batch.seconds);
   const algorithms::Traffic& bytes = batch.bytes;
-  reports::Record record;
-  record.workload = workload.name;
-  record.schedule = call.name();
-  record.executor = "cpu";
-  record.machine = cpu_reference::processor_name();
-  record.seconds = timing.median;
-  record.seconds_p20 = timing.p20;
-  record.seconds_p80 = timing.p80;
-  record.samples = timing.samples;
+  reports::Record record = start_record(workload.name, call.name(), "cpu", cpu_reference::processor_name());
   record.bytes = workloads::minimal_bytes(workload);
-  if (timing.median > 0) record.bytes_per_second = static_cast<double>(*record.bytes) / timing.median;
+  set_times(record, timing.median, timing.p20, timing.p80, timing.samples);
   record.io = reports::RecordIo{bytes.q.total(),      bytes.k.total() + bytes.v.total(), bytes.scores.total(),
                                 bytes.output.total(), bytes.statistics.total(),          bytes.partials.total()};
-  record.error = reports::RecordError{errors.relative_l2, errors.rmse, errors.max_abs};
-  record.commit = base::commit();
-  record.version = base::version();
+  record.error = record_error(errors);
   return record;
 }
 

@@ -10,7 +10,6 @@
 #include "cpu_reference/compare.h"
 #include "cpu_reference/measure.h"
 #include "cpu_reference/oracle.h"
-#include "studies/choose.h"
 #include "studies/predict.h"
 #include "studies/records.h"
 #include "workloads/tensors.h"
@@ -24,20 +23,10 @@ constexpr double kTimingReads = 10;
 
 reports::Record measured_record(const workloads::Workload& workload, const Prediction& prediction, const Target& cpu,
                                 const cpu_reference::Timing& timing, const cpu_reference::Errors& errors) {
-  reports::Record record = plan_record(workload, prediction.plan, prediction.grid, cpu.name);
+  reports::Record record = plan_record(workload, prediction.plan, prediction.grid, cpu.name, prediction.by_auto);
   record.executor = kCpuExecutor;
-  if (prediction.by_auto) {
-    record.schedule = kAuto;
-    record.chosen = prediction.plan.schedule;
-  }
-  record.seconds = timing.median;
-  record.seconds_p20 = timing.p20;
-  record.seconds_p80 = timing.p80;
-  record.samples = timing.samples;
-  if (timing.median > 0) {
-    record.bytes_per_second = static_cast<double>(*record.bytes) / timing.median;
-  }
-  record.error = reports::RecordError{errors.relative_l2, errors.rmse, errors.max_abs};
+  set_times(record, timing.median, timing.p20, timing.p80, timing.samples);
+  record.error = record_error(errors);
   return record;
 }
 

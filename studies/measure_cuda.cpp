@@ -123,11 +123,7 @@ OnDevice bring(const Workload& workload, const gpu::MeasureOptions& options) {
 }
 
 reports::Record record_start(const DevicePlan& planned, const Workload& workload, const Target& target) {
-  reports::Record record = plan_record(workload, planned.choice.plan, planned.grid, target.name);
-  if (planned.by_auto) {
-    record.schedule = kAuto;
-    record.chosen = planned.choice.plan.schedule;
-  }
+  reports::Record record = plan_record(workload, planned.choice.plan, planned.grid, target.name, planned.by_auto);
   const gpu::Device device = gpu::current_device();
   record.executor = kCudaExecutor;
   record.kernel = gpu::to_string(planned.choice.config);
@@ -145,11 +141,7 @@ void run_plan(const DevicePlan& planned, const Workload& workload, const Target&
   decoder.synchronize();
   const gpu::Timing timing = gpu::time_plan(workload, here.tensors, decoder, false, options);
   reports::Record record = record_start(planned, workload, target);
-  record.seconds = timing.median;
-  record.seconds_p20 = timing.p20;
-  record.seconds_p80 = timing.p80;
-  record.samples = timing.samples;
-  record.bytes_per_second = static_cast<double>(*record.bytes) / timing.median;
+  set_times(record, timing.median, timing.p20, timing.p80, timing.samples);
   record.read_seconds = here.read_seconds;
   record.plan_seconds = host.encode + host.upload;
   if (!here.exact) {
@@ -163,7 +155,7 @@ void run_plan(const DevicePlan& planned, const Workload& workload, const Target&
   gpu::HostResult out = here.tensors.download();
   const cpu_reference::Errors errors =
       cpu_reference::compare(cpu_reference::Result<float>{std::move(out.output), std::move(out.lse)}, *here.exact);
-  record.error = reports::RecordError{errors.relative_l2, errors.rmse, errors.max_abs};
+  record.error = record_error(errors);
   to.checks.add(record, errors, cpu_reference::tolerance(workload.geometry.dtype));
   to.watcher.record(std::move(record));
 }

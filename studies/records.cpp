@@ -7,28 +7,44 @@
 
 namespace splitwave::studies {
 
-reports::Record plan_record(const workloads::Workload& workload, const schedules::Plan& plan,
-                            const schedules::Grid& grid, const std::string& machine) {
+reports::Record start_record(const std::string& workload, const std::string& schedule, std::string_view executor,
+                             const std::string& machine) {
   reports::Record record;
-  record.workload = workload.name;
-  record.schedule = plan.schedule;
+  record.workload = workload;
+  record.schedule = schedule;
+  record.executor = executor;
   record.machine = machine;
-  record.bytes = workloads::minimal_bytes(workload);
-  record.num_splits = plan.num_splits;
-  record.ctas = plan.ctas();
-  record.waves = static_cast<double>(plan.ctas()) / grid.resident();
-  record.merge = to_string(plan.merge);
   record.commit = base::commit();
   record.version = base::version();
   return record;
 }
 
+reports::Record plan_record(const workloads::Workload& workload, const schedules::Plan& plan,
+                            const schedules::Grid& grid, const std::string& machine, bool by_auto) {
+  reports::Record record = start_record(workload.name, by_auto ? std::string(kAuto) : plan.schedule, "", machine);
+  if (by_auto) record.chosen = plan.schedule;
+  record.bytes = workloads::minimal_bytes(workload);
+  record.num_splits = plan.num_splits;
+  record.ctas = plan.ctas();
+  record.waves = static_cast<double>(plan.ctas()) / grid.resident();
+  record.merge = to_string(plan.merge);
+  return record;
+}
+
+void set_times(reports::Record& record, double median, double p20, double p80, std::int64_t samples) {
+  record.seconds = median;
+  record.seconds_p20 = p20;
+  record.seconds_p80 = p80;
+  record.samples = samples;
+  if (median > 0) record.bytes_per_second = static_cast<double>(*record.bytes) / median;
+}
+
+reports::RecordError record_error(const cpu_reference::Errors& errors) {
+  return {errors.relative_l2, errors.rmse, errors.max_abs};
+}
+
 reports::Record record_of(const Prediction& prediction, const workloads::Workload& workload, const Target& target) {
-  reports::Record record = plan_record(workload, prediction.plan, prediction.grid, target.name);
-  if (prediction.by_auto) {
-    record.schedule = kAuto;
-    record.chosen = prediction.plan.schedule;
-  }
+  reports::Record record = plan_record(workload, prediction.plan, prediction.grid, target.name, prediction.by_auto);
   record.executor = reports::kSimulator;
   record.seconds = prediction.timeline.seconds;
   if (prediction.timeline.seconds > 0) {
@@ -54,14 +70,8 @@ reports::Record predicted_record(const workloads::Workload& workload, std::strin
 
 reports::Record failed_record(const std::string& workload, const std::string& schedule, const std::string& executor,
                               const std::string& machine, const std::string& reason) {
-  reports::Record record;
-  record.workload = workload;
-  record.schedule = schedule;
-  record.executor = executor;
-  record.machine = machine;
+  reports::Record record = start_record(workload, schedule, executor, machine);
   record.failure = reason;
-  record.commit = base::commit();
-  record.version = base::version();
   return record;
 }
 

@@ -2,9 +2,11 @@
 // Predictions as records.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
+#include "cpu_reference/compare.h"
 #include "reports/record.h"
 #include "schedules/grid.h"
 #include "schedules/plan.h"
@@ -14,9 +16,20 @@
 
 namespace splitwave::studies {
 
-/// The parts of a record that the plan alone determines; `machine` is a Target's name.
+/// A record of this build that says what was run where, and nothing yet of how it went.
+reports::Record start_record(const std::string& workload, const std::string& schedule, std::string_view executor,
+                             const std::string& machine);
+
+/// The parts of a record that the plan alone determines; `machine` is a Target's name. by_auto: the plan's schedule was
+/// chosen, for "auto". The executor is left to the caller.
 reports::Record plan_record(const workloads::Workload& workload, const schedules::Plan& plan,
-                            const schedules::Grid& grid, const std::string& machine);
+                            const schedules::Grid& grid, const std::string& machine, bool by_auto);
+
+/// Statistics of `samples` timed runs, in seconds, and the bandwidth of the record's bytes in the median.
+void set_times(reports::Record& record, double median, double p20, double p80, std::int64_t samples);
+
+/// The part of the errors that records keep.
+reports::RecordError record_error(const cpu_reference::Errors& errors);
 
 /// The predicted record.
 reports::Record record_of(const Prediction& prediction, const workloads::Workload& workload, const Target& target);

@@ -118,7 +118,7 @@ reports::Record time_candidate(const Shape& shape, const Candidate& candidate, c
   record.kernel = gpu::to_string(candidate.config);
   try {
     const schedules::Plan plan = testing::plan_of(w, candidate);
-    record = studies::plan_record(w, plan, gpu::grid_of(w, candidate.config), "");
+    record = studies::plan_record(w, plan, gpu::grid_of(w, candidate.config), "", false);
     record.schedule = candidate.schedule;
     record.kernel = gpu::to_string(candidate.config);
     gpu::Decoder decoder(gpu::capacity_of(w, plan, candidate.config));
