@@ -7,7 +7,9 @@
 #include <atomic>
 #include <exception>
 #include <limits>
+#include <map>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "base/error.h"
@@ -18,6 +20,8 @@
 
 namespace splitwave::studies {
 namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 
 workloads::Workload uniform(const AdviseQuestion& question, std::int32_t batch, std::int32_t context) {
   workloads::Workload workload;
@@ -55,21 +59,20 @@ void keep(std::optional<Alternative>& best, const std::optional<Alternative>& tr
 std::optional<Alternative> best_split(const SplitCall& call, const workloads::Workload& workload, const Target& target,
                                       std::int32_t most) {
   constexpr double near = 1.12;
-  const double unlimited = std::numeric_limits<double>::infinity();
-  const auto ruled = alternative_within(unlimited, std::string(call.rule), workload, target);
+  const auto ruled = alternative_within(kUnlimited, std::string(call.rule), workload, target);
   if (!ruled) return std::nullopt;
   std::vector<std::int32_t> counts = distinct_splits(call, workload, target, most);
   const auto above = std::upper_bound(counts.begin(), counts.end(), ruled->num_splits);
   if (above != counts.begin()) std::rotate(counts.begin(), above - 1, above);
   std::optional<Alternative> best;
   const auto try_count = [&](std::int32_t count) {
-    const double limit = best ? near * best->seconds : unlimited;
+    const double limit = best ? near * best->seconds : kUnlimited;
     auto tried = alternative_within(limit, fmt::format("{}:{}", call.schedule, count), workload, target);
     keep(best, tried);
     return tried && tried->seconds <= near * best->seconds;
   };
   for (const std::int32_t count : counts) {
-    if (!try_count(count) || call.schedule == "fa3") continue;
+    if (!try_count(count) || !call.pads) continue;
     for (std::int32_t next = count + 1; next <= most; ++next) {
       if (std::find(counts.begin(), counts.end(), next) != counts.end() || !try_count(next)) break;
     }
@@ -94,6 +97,28 @@ std::string refusal(const AdviseQuestion& question, const workloads::Workload& w
   return fmt::format("{} answers more than {} splits", question.available.front(), question.max_splits);
 }
 
+/// The schedules' answers, each asked once; none where a schedule cannot serve the workload.
+using Answers = std::map<std::string, std::optional<Alternative>, std::less<>>;
+
+Answers ask(const AdviseQuestion& question, const workloads::Workload& workload, const Target& target) {
+  Answers answers;
+  for (const auto* names : {&question.available, &question.rules}) {
+    for (const std::string& name : *names) {
+      if (!answers.contains(name)) answers.emplace(name, alternative_within(kUnlimited, name, workload, target));
+    }
+  }
+  return answers;
+}
+
+std::vector<std::optional<double>> seconds_of(const std::vector<std::string>& schedules, const Answers& answers) {
+  std::vector<std::optional<double>> seconds;
+  for (const std::string& schedule : schedules) {
+    const std::optional<Alternative>& found = answers.at(schedule);
+    seconds.push_back(found ? std::optional(found->seconds) : std::nullopt);
+  }
+  return seconds;
+}
+
 AdvicePoint answer(const AdviseQuestion& question, const Target& target, std::int32_t batch, std::int32_t context) {
   const workloads::Workload workload = uniform(question, batch, context);
   AdvicePoint point;
@@ -108,8 +133,10 @@ AdvicePoint answer(const AdviseQuestion& question, const Target& target, std::in
     point.splits[*index] = best_split(call, workload, target, most);
     if (point.splits[*index]) usable.push_back(*point.splits[*index]);
   }
-  for (const Alternative& one : try_schedules(workload, target, question.available)) {
-    if (!is_capped(question, one)) usable.push_back(one);
+  const Answers answers = ask(question, workload, target);
+  for (const std::string& schedule : question.available) {
+    const std::optional<Alternative>& found = answers.at(schedule);
+    if (found && !is_capped(question, *found)) usable.push_back(*found);
   }
   const auto least = std::min_element(usable.begin(), usable.end(),
                                       [](const Alternative& a, const Alternative& b) { return a.seconds < b.seconds; });
@@ -118,10 +145,8 @@ AdvicePoint answer(const AdviseQuestion& question, const Target& target, std::in
                                        target.name, refusal(question, workload, target)));
   }
   point.best = *least;
-  for (const std::string& rule : question.rules) {
-    const auto found = alternative_within(std::numeric_limits<double>::infinity(), rule, workload, target);
-    point.rule_seconds.push_back(found ? std::optional(found->seconds) : std::nullopt);
-  }
+  point.available_seconds = seconds_of(question.available, answers);
+  point.rule_seconds = seconds_of(question.rules, answers);
   return point;
 }
 
@@ -165,20 +190,16 @@ class Answering {
   std::exception_ptr error_;
 };
 
-void drop_useless_rules(Advice& advice, const Target& target) {
-  std::erase_if(advice.question.available, [&](const std::string& schedule) {
-    return std::none_of(advice.points.begin(), advice.points.end(), [&](const AdvicePoint& point) {
-      const workloads::Workload workload = uniform(advice.question, point.batch, point.context);
-      return alternative_within(std::numeric_limits<double>::infinity(), schedule, workload, target).has_value();
-    });
-  });
-  for (std::size_t rule = advice.question.rules.size(); rule-- > 0;) {
-    const bool serves = std::any_of(advice.points.begin(), advice.points.end(),
-                                    [&](const AdvicePoint& point) { return point.rule_seconds[rule].has_value(); });
+/// Leaves out the schedules that serve no point, with their times.
+void drop_useless(std::vector<std::string>& schedules, std::vector<std::optional<double>> AdvicePoint::*seconds,
+                  std::vector<AdvicePoint>& points) {
+  for (std::size_t i = schedules.size(); i-- > 0;) {
+    const bool serves = std::any_of(points.begin(), points.end(),
+                                    [&](const AdvicePoint& point) { return (point.*seconds)[i].has_value(); });
     if (serves) continue;
-    const auto offset = static_cast<std::ptrdiff_t>(rule);
-    advice.question.rules.erase(advice.question.rules.begin() + offset);
-    for (AdvicePoint& point : advice.points) point.rule_seconds.erase(point.rule_seconds.begin() + offset);
+    const auto offset = static_cast<std::ptrdiff_t>(i);
+    schedules.erase(schedules.begin() + offset);
+    for (AdvicePoint& point : points) (point.*seconds).erase((point.*seconds).begin() + offset);
   }
 }
 
@@ -225,12 +246,15 @@ std::optional<std::size_t> split_call_of(std::string_view schedule) {
 
 std::vector<std::int32_t> distinct_splits(const SplitCall& call, const workloads::Workload& workload,
                                           const Target& target, std::int32_t most) {
-  if (call.schedule == "fa3") {
+  if (!call.pads) {
     const std::string name = fmt::format("{}:{}", call.schedule, call.most);
     const schedules::Plan plan = schedules::make_plan(name, workload, grid_for(workload, name, target));
     const std::vector<std::int32_t> asked = splits_per_request(workload, plan);
     // A bound of 2 launches the merge kernel even if nothing asks for a split; one of 1 does not.
     most = std::min(most, std::max(2, *std::max_element(asked.begin(), asked.end())));
+    std::vector<std::int32_t> all(static_cast<std::size_t>(most));
+    std::iota(all.begin(), all.end(), 1);
+    return all;
   }
   std::vector<std::int32_t> counts;
   const std::int64_t tiles = schedules::ceil_div(schedules::padded_seqlen_k(workload),
@@ -238,7 +262,7 @@ std::vector<std::int32_t> distinct_splits(const SplitCall& call, const workloads
   std::int64_t longest = -1;  // tiles per split of the count before
   for (std::int32_t count = 1; count <= most; ++count) {
     const std::int64_t tiles_per_split = schedules::ceil_div(tiles, count);
-    if (call.schedule == "fa3" || tiles_per_split != longest) counts.push_back(count);
+    if (tiles_per_split != longest) counts.push_back(count);
     longest = tiles_per_split;
   }
   return counts;
@@ -256,7 +280,8 @@ Advice advise(const AdviseQuestion& question, const Target& target, int threads,
   advice.machine = target.name;
   advice.points.resize(question.batches.size() * question.contexts.size());
   Answering(question, target, advice).run(threads, done);
-  drop_useless_rules(advice, target);
+  drop_useless(advice.question.available, &AdvicePoint::available_seconds, advice.points);
+  drop_useless(advice.question.rules, &AdvicePoint::rule_seconds, advice.points);
   for (std::size_t call = 0; call < kSplitCalls.size(); ++call) {
     const bool serves = std::any_of(advice.points.begin(), advice.points.end(),
                                     [&](const AdvicePoint& point) { return point.splits[call].has_value(); });

@@ -22,11 +22,13 @@ struct SplitCall {
   std::string_view library;
   std::string_view rule;  ///< the schedule that answers N by the library's own rule
   std::int32_t most = 0;  ///< the library refuses more
+  bool pads = false;      ///< N CTAs for each output, whether they find a tile or not; else N is a bound
 };
 
 /// Limits: csrc/flash_attn/flash_api.cpp (set_params_splitkv) and hopper/flash_api.cpp:1095.
 inline constexpr std::array<SplitCall, 2> kSplitCalls = {
-    {{"fixed-split", "FlashAttention-2", "fixed-split:fa2", 128}, {"fa3", "FlashAttention-3", "fa3", 256}}};
+    {{"fixed-split", "FlashAttention-2", "fixed-split:fa2", 128, true},
+     {"fa3", "FlashAttention-3", "fa3", 256, false}}};
 
 /// Index in kSplitCalls of the call that those who have the schedule's library can make with any count; none if it
 /// takes no count, or the schedule's name gives one.
@@ -59,7 +61,8 @@ struct AdvicePoint {
   Alternative best;  ///< of all that is available
   /// Best count per call of kSplitCalls; none if its library is not available or cannot serve the point.
   std::array<std::optional<Alternative>, kSplitCalls.size()> splits;
-  std::vector<std::optional<double>> rule_seconds;  ///< per rule; none if it cannot serve the point
+  std::vector<std::optional<double>> available_seconds;  ///< per available schedule; none if it cannot serve the point
+  std::vector<std::optional<double>> rule_seconds;       ///< the same per rule
   /// Time lost by following the rule: its time over the best time, minus 1. Negative if the rule is not available, or
   /// answers more than max_splits, and would be faster.
   std::optional<double> regret(std::size_t rule) const;
