@@ -8,8 +8,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 #include "base/error.h"
@@ -105,6 +107,12 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
   const std::vector<std::string> nearest = nearest_names(name, names);
   if (nearest.empty()) return "";
   return fmt::format("; did you mean {}?", fmt::join(nearest, " or "));
+}
+
+bool means_file(const std::string& name_or_file) {
+  std::error_code ignored;
+  const bool looks_like_path = name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".json");
+  return looks_like_path || std::filesystem::exists(name_or_file, ignored);
 }
 
 std::string read_text_file(const std::string& path) {

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/output_files.h"
 #include "base/text.h"
-#include "schedules/schedules.h"
 #include "studies/sweep_axis.h"
 #include "workloads/load.h"
 

@@ -28,40 +28,45 @@ struct RunOptions {
   bool json = false;
 };
 
+/// Measures workload by workload, with progress by the work of each.
+template <typename Work, typename Measure>
+studies::CheckCount run_each(const std::vector<workloads::Workload>& loaded, RecordSink& sink, Work work_of,
+                             Measure measure) {
+  double work = 0;
+  for (const workloads::Workload& workload : loaded) work += work_of(workload);
+  studies::CheckCount checks;
+  Progress progress(work);
+  const studies::Watcher watcher = watch(progress, sink);
+  for (const workloads::Workload& workload : loaded) measure(workload, studies::MeasureOutput{watcher, checks});
+  return checks;
+}
+
 studies::CheckCount run_schedules(const RunOptions& options, RecordSink& sink,
                                   const std::vector<workloads::Workload>& loaded) {
   const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
   catch_stop_signals();
   const studies::Executor executor =
       make_executor(options.executor, thread_count(options.threads), false, options.budget);
-  double work = 0;
-  for (const workloads::Workload& workload : loaded) {
-    work += executor.work(workload, names.size());
-  }
-  studies::CheckCount checks;
-  Progress progress(work);
-  const studies::Watcher watcher = watch(progress, sink);
-  for (const workloads::Workload& workload : loaded) {
-    executor.measure(workload, names, executor.target, options.budget, false, {watcher, checks});
-  }
-  return checks;
+  return run_each(
+      loaded, sink, [&](const workloads::Workload& workload) { return executor.work(workload, names.size()); },
+      [&](const workloads::Workload& workload, const studies::MeasureOutput& output) {
+        executor.measure(workload, names, executor.target, options.budget, false, output);
+      });
 }
 
 studies::CheckCount run_algorithms(const RunOptions& options, RecordSink& sink,
                                    const std::vector<workloads::Workload>& loaded) {
   const auto algorithms = studies::chosen_algorithms(options.algorithms);
   catch_stop_signals();
-  double work = 0;
-  for (const workloads::Workload& workload : loaded) {
-    work += studies::algorithm_work(workload, algorithms.size(), options.budget.samples);
-  }
-  studies::CheckCount checks;
-  Progress progress(work);
-  const studies::Watcher watcher = watch(progress, sink);
-  for (const workloads::Workload& workload : loaded) {
-    studies::measure_algorithms(workload, algorithms, options.budget.samples, {watcher, checks});
-  }
-  return checks;
+  const std::int32_t samples = options.budget.samples;
+  return run_each(
+      loaded, sink,
+      [&](const workloads::Workload& workload) {
+        return studies::algorithm_work(workload, algorithms.size(), samples);
+      },
+      [&](const workloads::Workload& workload, const studies::MeasureOutput& output) {
+        studies::measure_algorithms(workload, algorithms, samples, output);
+      });
 }
 
 int run_all(const RunOptions& options) {

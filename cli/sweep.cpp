@@ -22,7 +22,6 @@
 #include "studies/sweep_mpi.h"
 #include "studies/sweep_store.h"
 #include "studies/target.h"
-#include "workloads/load.h"
 
 namespace splitwave::cli {
 namespace {
@@ -46,6 +45,9 @@ struct SweepCommand {
 
 /// What machines and kernel were read from: a file's text, this CPU's figures, or a shipped one's name.
 std::vector<std::string> machine_inputs(const SweepCommand& options, const std::vector<studies::Target>& machines) {
+  const auto read = [](const std::string& given) {
+    return fs::is_regular_file(given) ? base::read_text_file(given) : given;
+  };
   std::vector<std::string> inputs;
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const std::string& given = options.machine.gpus[i];
@@ -54,11 +56,11 @@ std::vector<std::string> machine_inputs(const SweepCommand& options, const std::
                                    fmt::join(cpu->row_read_bytes_per_second, ","), cpu->token_seconds_per_kv_byte,
                                    cpu->fork_seconds, cpu->item_seconds, cpu->merge_seconds_per_row_split));
     } else {
-      inputs.push_back(fs::is_regular_file(given) ? base::read_text_file(given) : given);
+      inputs.push_back(read(given));
     }
   }
   const std::string& kernel = options.machine.overrides.kernel;
-  if (!kernel.empty()) inputs.push_back(fs::is_regular_file(kernel) ? base::read_text_file(kernel) : kernel);
+  if (!kernel.empty()) inputs.push_back(read(kernel));
   return inputs;
 }
 

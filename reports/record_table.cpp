@@ -21,19 +21,18 @@ std::string whole_number(std::int64_t value) {
 
 }  // namespace
 
-std::string record_table(std::span<const reports::Record> records) {
-  using reports::Align;
-  const bool measured = std::any_of(records.begin(), records.end(),
-                                    [](const reports::Record& record) { return record.samples.has_value(); });
-  reports::Table table{{{"workload"},
-                        {"machine"},
-                        {"schedule"},
-                        {"splits", Align::right},
-                        {"CTAs", Align::right},
-                        {"waves", Align::right},
-                        {measured ? "median" : "predicted", Align::right},
-                        {"bandwidth", Align::right}},
-                       {}};
+std::string record_table(std::span<const Record> records) {
+  const bool measured =
+      std::any_of(records.begin(), records.end(), [](const Record& record) { return record.samples.has_value(); });
+  Table table{{{"workload"},
+               {"machine"},
+               {"schedule"},
+               {"splits", Align::right},
+               {"CTAs", Align::right},
+               {"waves", Align::right},
+               {measured ? "median" : "predicted", Align::right},
+               {"bandwidth", Align::right}},
+              {}};
   if (measured) {
     table.columns.push_back({"p20", Align::right});
     table.columns.push_back({"p80", Align::right});
@@ -43,7 +42,7 @@ std::string record_table(std::span<const reports::Record> records) {
     table.columns.push_back({"occupancy", Align::right});
   }
   std::string failures;
-  for (const reports::Record& record : records) {
+  for (const Record& record : records) {
     if (record.failure) {
       failures += fmt::format("{} cannot run {}: {}\n", record.schedule, record.workload, *record.failure);
       continue;
@@ -54,22 +53,22 @@ std::string record_table(std::span<const reports::Record> records) {
                                     or_dash(record.num_splits, whole_number),
                                     or_dash(record.ctas, whole_number),
                                     or_dash(record.waves, [](double value) { return fmt::format("{:.2f}", value); }),
-                                    or_dash(record.seconds, reports::format_seconds),
-                                    or_dash(record.bytes_per_second, reports::format_bandwidth)};
+                                    or_dash(record.seconds, format_seconds),
+                                    or_dash(record.bytes_per_second, format_bandwidth)};
     if (measured) {
-      row.push_back(or_dash(record.seconds_p20, reports::format_seconds));
-      row.push_back(or_dash(record.seconds_p80, reports::format_seconds));
+      row.push_back(or_dash(record.seconds_p20, format_seconds));
+      row.push_back(or_dash(record.seconds_p80, format_seconds));
       row.push_back(or_dash(record.samples, whole_number));
       row.push_back(record.error ? fmt::format("{:.1e}", record.error->relative_l2) : "-");
     } else {
-      row.push_back(or_dash(record.occupancy, reports::format_percent));
+      row.push_back(or_dash(record.occupancy, format_percent));
     }
     table.rows.push_back(std::move(row));
   }
-  return reports::to_text(table) + failures;
+  return to_text(table) + failures;
 }
 
-std::string algorithm_table(std::span<const reports::Record> records) {
+std::string algorithm_table(std::span<const Record> records) {
   Table table{{{"workload"},
                {"algorithm"},
                {"moved", Align::right},

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "schedules/grid.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"

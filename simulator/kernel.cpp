@@ -4,11 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <span>
 #include <stdexcept>
-#include <system_error>
 
 #include "base/embedded_file.h"
 #include "base/error.h"
@@ -50,24 +48,29 @@ const KernelVariant* choose_variant(const KernelFamily& family, const workloads:
   return covering;
 }
 
-/// Why the kernel cannot exist, or nothing. `variant` is choose_variant()'s answer.
-std::string why_not(const KernelFamily& family, const KernelVariant* variant, const workloads::Geometry& geometry,
-                    const Machine& machine) {
+/// A family's variant for a geometry on a machine, or why there can be none.
+struct Fit {
+  const KernelVariant* variant = nullptr;
+  std::string problem;  ///< empty if the variant is there
+};
+
+Fit fit(const KernelFamily& family, const workloads::Geometry& geometry, const Machine& machine) {
+  const KernelVariant* variant = choose_variant(family, geometry, machine);
   if (variant == nullptr) {
-    return fmt::format("kernel {} has no variant for head_dim {} with {} query heads per KV head", family.name,
-                       geometry.head_dim, geometry.group());
+    return {nullptr, fmt::format("kernel {} has no variant for head_dim {} with {} query heads per KV head",
+                                 family.name, geometry.head_dim, geometry.group())};
   }
   const MmaInstruction instruction = variant->kernel.instruction;
   if (instruction == MmaInstruction::wgmma && machine.compute_capability != kWgmmaCapability) {
-    return fmt::format("kernel {} multiplies by wgmma, which compute capability {} alone has ({}: {})", family.name,
-                       kWgmmaCapability, machine.name,
-                       machine.compute_capability.empty() ? "none" : machine.compute_capability);
+    return {nullptr, fmt::format("kernel {} multiplies by wgmma, which compute capability {} alone has ({}: {})",
+                                 family.name, kWgmmaCapability, machine.name,
+                                 machine.compute_capability.empty() ? "none" : machine.compute_capability)};
   }
   if (instruction != MmaInstruction::cuda_core && geometry.dtype == workloads::Dtype::f32) {
-    return fmt::format("kernel {} multiplies f16 and bf16 on tensor cores, not {}", family.name,
-                       to_string(geometry.dtype));
+    return {nullptr, fmt::format("kernel {} multiplies f16 and bf16 on tensor cores, not {}", family.name,
+                                 to_string(geometry.dtype))};
   }
-  return "";
+  return {variant, ""};
 }
 
 /// Names of the schedules whose own kernels can run the workload on the machine.
@@ -76,8 +79,7 @@ std::vector<std::string> possible_schedules(const workloads::Workload& workload,
   for (const schedules::Schedule& schedule : schedules::all()) {
     const auto family = shipped().find(schedule.kernel(workload, "", 0));
     if (family == shipped().end()) continue;
-    const KernelVariant* variant = choose_variant(family->second, workload.geometry, machine);
-    if (why_not(family->second, variant, workload.geometry, machine).empty()) names.emplace_back(schedule.name);
+    if (fit(family->second, workload.geometry, machine).variant != nullptr) names.emplace_back(schedule.name);
   }
   return names;
 }
@@ -98,10 +100,9 @@ KernelProfile kernel_of_schedule(std::string_view schedule, std::int32_t num_spl
   if (family == shipped().end()) {
     throw std::logic_error(fmt::format("schedule {}: there is no kernel profile {}", schedule, name));
   }
-  const KernelVariant* variant = choose_variant(family->second, workload.geometry, machine);
-  const std::string reason = why_not(family->second, variant, workload.geometry, machine);
-  if (!reason.empty()) refuse_schedule(schedule, reason, workload, machine);
-  return variant->kernel;
+  const Fit found = fit(family->second, workload.geometry, machine);
+  if (found.variant == nullptr) refuse_schedule(schedule, found.problem, workload, machine);
+  return found.variant->kernel;
 }
 
 }  // namespace
@@ -129,9 +130,7 @@ std::vector<std::string> kernel_names() {
 
 KernelFamily load_kernel(const std::string& name_or_file) {
   if (const auto found = shipped().find(name_or_file); found != shipped().end()) return found->second;
-  std::error_code ignored;
-  const bool looks_like_file = name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".json");
-  if (looks_like_file || std::filesystem::exists(name_or_file, ignored)) {
+  if (base::means_file(name_or_file)) {
     return parse_kernel(base::read_text_file(name_or_file), name_or_file);
   }
   throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}, or a JSON file",
@@ -152,12 +151,12 @@ std::string needs_of(const KernelFamily& family) {
 }
 
 KernelProfile kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine) {
-  const KernelVariant* variant = choose_variant(family, workload.geometry, machine);
-  const std::string reason = why_not(family, variant, workload.geometry, machine);
-  if (!reason.empty()) {
-    throw base::InputError(reason + "; allowed: another kernel, or a workload and a machine that it is made for");
+  const Fit found = fit(family, workload.geometry, machine);
+  if (found.variant == nullptr) {
+    throw base::InputError(found.problem +
+                           "; allowed: another kernel, or a workload and a machine that it is made for");
   }
-  return variant->kernel;
+  return found.variant->kernel;
 }
 
 KernelProfile native_kernel(std::string_view schedule, const workloads::Workload& workload, const Machine& machine) {
@@ -167,7 +166,10 @@ KernelProfile native_kernel(std::string_view schedule, const workloads::Workload
 
 KernelProfile native_kernel(const schedules::Plan& plan, const workloads::Workload& workload, const Machine& machine) {
   if (machine.cpu) return cpu_kernel(machine);
-  KernelProfile kernel = kernel_of_schedule(plan.schedule, plan.num_splits, workload, machine);
+  return with_tile_of(plan, kernel_of_schedule(plan.schedule, plan.num_splits, workload, machine));
+}
+
+KernelProfile with_tile_of(const schedules::Plan& plan, KernelProfile kernel) {
   if (kernel.tile_of_plan) kernel.tile_tokens = plan.tile_kv;
   return kernel;
 }

@@ -96,6 +96,9 @@ KernelProfile native_kernel(std::string_view schedule, const workloads::Workload
 /// kernel whose library picks the tile per call takes the plan's.
 KernelProfile native_kernel(const schedules::Plan& plan, const workloads::Workload& workload, const Machine& machine);
 
+/// The kernel as it runs the plan: with the plan's tile if its library picks the tile per call (tile_of_plan).
+KernelProfile with_tile_of(const schedules::Plan& plan, KernelProfile kernel);
+
 /// Names of the shipped kernel profiles, sorted.
 std::vector<std::string> kernel_names();
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
-#include <filesystem>
 #include <numeric>
 #include <span>
 
@@ -16,7 +15,6 @@
 #include "base/fields.h"
 #include "base/text.h"
 #include "simulator/constants.h"
-#include "workloads/load.h"
 
 namespace splitwave::simulator {
 
@@ -143,9 +141,7 @@ Machine load_machine(const std::string& name_or_file) {
   if (const base::EmbeddedFile* file = shipped_file(lower(name_or_file)); file != nullptr) {
     return parse_machine(std::string(file->text), std::string(file->name));
   }
-  std::error_code ignored;
-  const bool looks_like_file = name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".json");
-  if (looks_like_file || std::filesystem::exists(name_or_file, ignored)) {
+  if (base::means_file(name_or_file)) {
     return parse_machine(base::read_text_file(name_or_file), name_or_file);
   }
   std::string hint = base::did_you_mean(lower(name_or_file), machine_names());

@@ -26,8 +26,9 @@ simulator::KernelProfile kernel_before(const workloads::Workload& workload, std:
 simulator::KernelProfile kernel_after(const workloads::Workload& workload, const schedules::Plan& plan,
                                       const Target& target, const simulator::Machine& machine,
                                       const PredictOptions& options) {
-  simulator::KernelProfile kernel = target.kernel ? simulator::kernel_for(*target.kernel, workload, machine)
-                                                  : simulator::native_kernel(plan, workload, machine);
+  simulator::KernelProfile kernel = target.kernel
+                                        ? with_tile_of(plan, simulator::kernel_for(*target.kernel, workload, machine))
+                                        : simulator::native_kernel(plan, workload, machine);
   if (options.edit_kernel) options.edit_kernel(kernel, &plan);
   return kernel;
 }

@@ -10,6 +10,7 @@
 #include <functional>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <tuple>
 #include <unordered_map>
@@ -110,13 +111,12 @@ class SweepEvaluator::Worker {
  private:
   void append_prediction(const workloads::Workload& workload, const Target& target, const ScheduleSettings& settings,
                          PlanFor& plan, const LineNames& names, std::string& out) {
-    Target with_settings;
-    const bool other_residency = settings.ctas_per_sm != target.ctas_per_sm;
-    if (other_residency) {
+    std::optional<Target> with_settings;
+    if (settings.ctas_per_sm != target.ctas_per_sm) {
       with_settings = target;
-      with_settings.ctas_per_sm = settings.ctas_per_sm;
+      with_settings->ctas_per_sm = settings.ctas_per_sm;
     }
-    const Target& meant = other_residency ? with_settings : target;
+    const Target& meant = with_settings ? *with_settings : target;
     options_.tile_q = settings.tile_q;
     options_.tile_kv = settings.tile_kv;
     if (space_.schedules[point_.schedule] == kAuto) {

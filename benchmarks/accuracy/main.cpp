@@ -10,7 +10,6 @@
 #include "base/output_files.h"
 #include "base/text.h"
 #include "benchmarks/accuracy/tables.h"
-#include "workloads/load.h"
 
 namespace {
 

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "workloads/load.h"
 
 namespace splitwave::accuracy {
 namespace {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "base/text.h"
 #include "cpu_reference/algorithms/functions.h"
 

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "cpu_reference/algorithms/head.h"
 
 namespace splitwave::cpu_reference::algorithms {

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "gpu/compiled_kernels.h"
 #include "gpu/encode.h"
 #include "schedules/schedules.h"
