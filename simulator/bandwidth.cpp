@@ -8,15 +8,16 @@ namespace splitwave::simulator {
 namespace {
 
 /// Level x at which `free` CTAs take x each and the others `capped` bytes/s in all. With B = share (free x + capped)
-/// and x = q / (L0 + W B / (M - B)), B solves a B^2 - b B + c = 0; its smaller root is the one below M.
+/// and x = q / (L0 + W B / (M - B)), L0 with the time to refill, B solves a B^2 - b B + c = 0; its smaller root is the one below M.
 double latency_level(const MemoryLaw& law, double free, double capped) {
   const double n = law.dram_share * free;
   const double fixed = law.dram_share * capped;
-  if (n <= 0) return law.bytes_in_flight / law.latency_seconds;
-  const double a = law.latency_seconds - law.queue_seconds;
+  const double latency = law.latency_seconds + law.refill_seconds;
+  if (n <= 0) return law.bytes_in_flight / latency;
+  const double a = latency - law.queue_seconds;
   const double nq = n * law.bytes_in_flight;
-  const double b = law.latency_seconds * law.asymptote + fixed * a + nq;
-  const double c = fixed * law.latency_seconds * law.asymptote + nq * law.asymptote;
+  const double b = latency * law.asymptote + fixed * a + nq;
+  const double c = fixed * latency * law.asymptote + nq * law.asymptote;
   const double total = 2 * c / (b + std::sqrt(std::max(0.0, b * b - 4 * a * c)));
   return (std::min(total, law.plateau) - fixed) / n;
 }

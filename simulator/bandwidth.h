@@ -20,6 +20,7 @@ struct StreamClass {
 struct MemoryLaw {
   double bytes_in_flight = 0;  ///< of one CTA
   double latency_seconds = 0;  ///< unloaded
+  double refill_seconds = 0;   ///< from a byte's arrival to the request that takes its place in the window
   double queue_seconds = 0;    ///< W of L(rho) = L0 + W rho / (1 - rho)
   double asymptote = 0;        ///< rho = DRAM bytes/s over this
   double plateau = 0;          ///< most DRAM bytes/s

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "simulator/clusters.h"
 #include "simulator/merge.h"
 
 namespace splitwave::simulator {
@@ -33,16 +34,20 @@ double lone_rate(const Work& work, const Machine& machine) {
   double least_arithmetic = std::numeric_limits<double>::infinity();
   for (const TokenSeconds& cost : work.seconds_per_byte) least_arithmetic = std::min(least_arithmetic, cost.alone);
   double rate = machine.sm_bytes_per_second;
-  if (work.law.latency_seconds > 0) rate = std::min(rate, work.law.bytes_in_flight / work.law.latency_seconds);
+  if (work.law.latency_seconds > 0) {
+    rate = std::min(rate, work.law.bytes_in_flight / (work.law.latency_seconds + work.law.refill_seconds));
+  }
   return least_arithmetic > 0 ? std::min(rate, 1 / least_arithmetic) : rate;
 }
 
 }  // namespace
 
-double least_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-                     const KernelProfile& kernel, const SimulateOptions& options) {
-  if (machine.cpu || plan.lists() == 0) return 0;
-  const std::int32_t resident = grid_of(machine, kernel, options.ctas_per_sm).resident();
+namespace {
+
+double least_seconds_of_workers(const workloads::Workload& workload, const schedules::Plan& plan,
+                                const Machine& machine, const KernelProfile& kernel, const SimulateOptions& options) {
+  const std::int32_t per_sm = options.ctas_per_sm > 0 ? options.ctas_per_sm : ctas_per_sm(machine, kernel);
+  const std::int32_t resident = std::max(1, machine.sms * per_sm);
   const Work work = make_work(workload, plan, machine, kernel, options, resident);
   const Bytes bytes = bytes_of(plan, work.bytes_per_token);
   double all_sms = std::min(machine.sms * machine.sm_bytes_per_second, work.law.l2_bytes_per_second);
@@ -50,6 +55,16 @@ double least_seconds(const workloads::Workload& workload, const schedules::Plan&
   const double stream = std::max(bytes.all / all_sms, bytes.of_longest_list / lone_rate(work, machine));
   const double before = machine.launch_seconds + kernel.prologue_seconds + work.cold_seconds;
   return kSlack * (before + stream + separate_merge_seconds(workload, plan, machine, kernel));
+}
+
+}  // namespace
+
+double least_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                     const KernelProfile& kernel, const SimulateOptions& options) {
+  if (machine.cpu || plan.lists() == 0) return 0;
+  if (kernel.cluster == 1) return least_seconds_of_workers(workload, plan, machine, kernel, options);
+  const std::int32_t per_sm = options.ctas_per_sm > 0 ? options.ctas_per_sm : ctas_per_sm(machine, kernel);
+  return least_seconds_of_workers(workload, plan, clustered(machine, kernel.cluster, per_sm), kernel, options);
 }
 
 }  // namespace splitwave::simulator

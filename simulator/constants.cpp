@@ -89,6 +89,32 @@ std::vector<std::int32_t> Constants::integers(std::string_view key, std::string_
   return result;
 }
 
+std::vector<std::int32_t> Constants::optional_integers(std::string_view key, std::string_view unit, std::int32_t least,
+                                                       std::int32_t most) {
+  if (has(key)) return integers(key, unit, least, most);
+  asked_.emplace(key);
+  return {};
+}
+
+std::vector<double> Constants::numbers(std::string_view key, std::string_view unit, double scale, double least,
+                                       double most, std::size_t count) {
+  const JsonValue* value = value_of(key, unit);
+  if (value == nullptr) throw base::InputError(fmt::format("{}: {} is missing", where_, path_of(key)));
+  const std::string allowed = fmt::format("an array of {} numbers from {} to {}", count, least, most);
+  if (!value->is(JsonValue::Kind::array) || value->items.size() != count) {
+    refuse_value(where_, path_of(key) + ".value", value->shown(), allowed);
+  }
+  std::vector<double> result;
+  for (const JsonValue& item : value->items) {
+    const std::optional<double> number = item.as_double();
+    if (!number || !(*number >= least && *number <= most)) {
+      refuse_value(where_, path_of(key) + ".value", item.shown(), allowed);
+    }
+    result.push_back(*number * scale);
+  }
+  return result;
+}
+
 void Constants::finish() const {
   const std::vector<std::string> names(asked_.begin(), asked_.end());
   for (const std::string& key : object_.keys) {

@@ -2,6 +2,7 @@
 // Constants of machine and kernel files: each one an object {"value", "unit", "source", "confidence"}.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -28,6 +29,13 @@ class Constants {
   /// An array of integers.
   std::vector<std::int32_t> integers(std::string_view key, std::string_view unit, std::int32_t least,
                                      std::int32_t most);
+  /// An array of exactly `count` numbers, times `scale`.
+  std::vector<double> numbers(std::string_view key, std::string_view unit, double scale, double least, double most,
+                              std::size_t count);
+  /// The same, or an empty one if the key is absent.
+  std::vector<std::int32_t> optional_integers(std::string_view key, std::string_view unit, std::int32_t least,
+                                              std::int32_t most);
+  bool has(std::string_view key) const { return object_.find(key) != nullptr; }
   void finish() const;
 
   /// "constants.KEY", for messages about contradictions.

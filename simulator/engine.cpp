@@ -32,7 +32,7 @@ const Engine::Fill& Engine::fill(std::size_t cost) {
   if (law.bytes_in_flight <= 0 || law.latency_seconds <= 0) return fill_;
   const TokenSeconds& arithmetic = work_->seconds_per_byte[cost];
   const Limits all = limits_of(std::max(1.0, busy_.all), arithmetic);
-  const double lone = law.bytes_in_flight / law.latency_seconds;
+  const double lone = law.bytes_in_flight / (law.latency_seconds + law.refill_seconds);
   const double rate = std::min({lone, all.share, all.arithmetic});
   // What keeps up with its requests hides the latency in them; what waits for its share or for arithmetic does not.
   fill_.seconds = kernel_->exposed_latencies * law.latency_seconds * (1 - rate / lone);
@@ -47,6 +47,7 @@ const Engine::Fill& Engine::fill(std::size_t cost) {
 double Engine::fill_seconds(double bytes, const Fill& start) const {
   if (start.share <= 0) return 0;
   const MemoryLaw& law = work_->law;
+  if (kernel_->refills_after_use) return kernel_->exposed_latencies * law.latency_seconds;
   const double tile = kernel_->tile_tokens * work_->bytes_per_token;
   double seconds = start.seconds;
   // Less than a window's bytes take one latency all the same. Where arithmetic is the limit, a partial tile takes a
@@ -86,7 +87,9 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       slot.cost = static_cast<std::int32_t>(cost);
       slot.arithmetic_bound = start.arithmetic_bound;
       // Q and the first of K are loaded anew; an item without tokens has no use for them.
-      if (entry != Entry::first) lead += kernel_->item_seconds;
+      if (entry == Entry::further || (entry == Entry::prefetched && !kernel_->refills_after_use)) {
+        lead += kernel_->item_seconds;
+      }
       if (entry != Entry::prefetched) lead += fill_seconds(bytes, start);
       result_->slot_seconds.ramp += w * lead;
       return enter_timed(index, time + lead);
@@ -130,6 +133,24 @@ double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) cons
   return (std::ceil(item.tokens() / tile) * tile - item.tokens()) * per_token;
 }
 
+/// Of all tiles of a further item and what precedes them, in a kernel whose warps load and compute in turn.
+double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item) const {
+  if (slot.item == plan_->cta_begin[static_cast<std::size_t>(slot.list)]) return 0;  // it could not begin earlier
+  const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
+  const double tile = kernel_->tile_tokens;
+  const double others = options_.ctas_per_sm - 1;
+  const double crowd = others > 0 ? std::clamp((busy_.all / machine_->sms - 1) / others, 0.0, 1.0) : 1;
+  return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds) + std::ceil(item.tokens() / tile) * tile * per_token;
+}
+
+/// When the loads of the next item begin, if they do not wait for the end of this one. In a kernel whose warps load and
+/// compute in turn they run ahead by a window, which they fill at the rate that all CTAs at work allow.
+double Engine::resume_time(const Slot& slot, double end) {
+  if (!kernel_->refills_after_use) return now_ + kernel_->epilogue_seconds;
+  const Fill& start = fill(static_cast<std::size_t>(slot.cost));
+  return start.share > 0 ? std::max(now_, end - work_->law.bytes_in_flight / start.share) : end;
+}
+
 /// The last byte of an item is there: its last arithmetic and its epilogue follow, then the next item or the end.
 void Engine::end_stream(std::int32_t index) {
   Slot& slot = at(index);
@@ -140,7 +161,9 @@ void Engine::end_stream(std::int32_t index) {
   const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
   const bool more = slot.item + 1 < slot.item_end;
   // Items are computed in order: a short one that was prefetched waits for the arithmetic of the one before.
-  const double end = std::max(now_ + drain_seconds(slot, item), slot.arithmetic_until) + kernel_->epilogue_seconds;
+  const double arithmetic = kernel_->refills_after_use ? arithmetic_seconds(slot, item) : 0;
+  const double end =
+      std::max(now_ + drain_seconds(slot, item), slot.arithmetic_until + arithmetic) + kernel_->epilogue_seconds;
   slot.arithmetic_until = end;
   if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = end;
   if (options_.spans) {
@@ -152,9 +175,9 @@ void Engine::end_stream(std::int32_t index) {
   }
   ++slot.item;
   // Prefetched items keep the memory busy while the last tile of the one before is worked on.
-  const double resume = more && kernel_->prefetches_items ? now_ + kernel_->epilogue_seconds : end;
+  const double resume = more && kernel_->prefetches_items ? resume_time(slot, end) : end;
   result_->slot_seconds.ramp += group.weight * kernel_->epilogue_seconds;
-  result_->slot_seconds.compute += group.weight * (resume - now_ - kernel_->epilogue_seconds);
+  result_->slot_seconds.compute += group.weight * std::max(0.0, resume - now_ - kernel_->epilogue_seconds);
   if (more) return begin_item(slot, index, resume, 0, kernel_->prefetches_items ? Entry::prefetched : Entry::further);
   if (next_list_ < plan_->lists()) return enter_timed(index, resume);
   finish_list(index, resume);  // nobody waits for the slot, so that its end is no event
@@ -199,7 +222,7 @@ void Engine::regroup_streams() {
     const Slot* const slots = &at(group.first_slot);
     for (std::int32_t k = 0; k < per_sm; ++k) {
       if (slots[k].state != SlotState::streaming) continue;
-      streams_.change_class(group.first_slot + k, slots[k].cost * per_sm + group.streaming - 1, group.weight);
+      streams_.change_class(group.first_slot + k, stream_class(slots[k], group), group.weight);
     }
   }
   dirty_.clear();
@@ -207,7 +230,7 @@ void Engine::regroup_streams() {
     Slot& slot = at(index);
     slot.state = SlotState::streaming;
     const Group& group = group_of(slot);
-    streams_.add(index, slot.cost * per_sm + group.streaming - 1, slot.bytes, group.weight);
+    streams_.add(index, stream_class(slot, group), slot.bytes, group.weight);
   }
   joining_.clear();
 }

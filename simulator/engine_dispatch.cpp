@@ -7,19 +7,44 @@
 #include "simulator/alike.h"
 #include "simulator/engine_state.h"
 #include "simulator/placement.h"
+#include "simulator/ports.h"
 
 namespace splitwave::simulator {
+namespace {
+
+constexpr double kCrowd = 132;
+
+/// Gives rows of `width` numbers one more.
+void add_column(std::vector<std::int32_t>& rows, std::int32_t width, const std::vector<std::int32_t>& column) {
+  static thread_local std::vector<std::int32_t> wider;
+  wider.clear();
+  auto row = rows.begin();
+  for (const std::int32_t value : column) {
+    wider.insert(wider.end(), row, row + width);
+    wider.push_back(value);
+    row += width;
+  }
+  rows.swap(wider);
+}
+
+}  // namespace
+
 
 void Engine::prepare_classes() {
+  place_first_wave(*machine_, options_.ctas_per_sm, std::min(plan_->lists(), resident_ctas()), sm_of_cta_);
+  kinds_ = port_kinds(*machine_, sm_of_cta_);
+  limits_.ports = kinds_.ports;
   const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
   limits_.law = work_->law;
   limits_.sm_bytes_per_second = machine_->sm_bytes_per_second;
   limits_.sms = machine_->sms;
   limits_.per_sm = options_.ctas_per_sm;
-  limits_.arithmetic_cap.assign(per_sm * work_->seconds_per_byte.size(), std::numeric_limits<double>::infinity());
+  const std::size_t kinds = limits_.ports.size();
+  limits_.arithmetic_cap.assign(per_sm * kinds * work_->seconds_per_byte.size(),
+                                std::numeric_limits<double>::infinity());
   for (std::size_t i = 0; i < limits_.arithmetic_cap.size(); ++i) {
-    const TokenSeconds& cost = work_->seconds_per_byte[i / per_sm];
-    const double sharers = static_cast<double>(i % per_sm) + 1;
+    const TokenSeconds& cost = work_->seconds_per_byte[i / kinds / per_sm];
+    const double sharers = limits_.sharers(i);
     const double per_byte = std::max(cost.alone, sharers > 1 ? cost.crowded * sharers : 0);
     if (per_byte > 0) limits_.arithmetic_cap[i] = 1 / per_byte;
   }
@@ -38,8 +63,8 @@ bool Engine::has_tokens(std::int32_t list) const {
 
 void Engine::make_groups(std::int32_t first_wave) {
   const std::int32_t per_sm = options_.ctas_per_sm;
+  const bool by_port = !kinds_.kind_of_sm.empty();
   if (grouped_) number_alike(*plan_, *work_, first_wave, kind_of_list_);
-  place_first_wave(*machine_, per_sm, first_wave, sm_of_cta_);
   const auto cells = static_cast<std::size_t>(machine_->sms) * static_cast<std::size_t>(per_sm);
   rows_.assign(cells, -1);
   lists_of_sm_.assign(cells, -1);
@@ -51,7 +76,8 @@ void Engine::make_groups(std::int32_t first_wave) {
     lists_of_sm_[cell] = cta;
   }
   if (grouped_) {
-    group_alike(rows_, per_sm, group_of_sm_);
+    if (by_port) add_column(rows_, per_sm, kinds_.kind_of_sm);
+    group_alike(rows_, per_sm + (by_port ? 1 : 0), group_of_sm_);
   } else {
     std::iota(group_of_sm_.begin(), group_of_sm_.end(), 0);
   }
@@ -80,7 +106,8 @@ void Engine::start_first_wave() {
       ++groups_[number].weight;
       continue;
     }
-    groups_.push_back({1, static_cast<std::int32_t>(slots_.size()), 0, sm, 0, false});
+    const std::int32_t kind = kinds_.kind_of_sm.empty() ? 0 : kinds_.kind_of_sm[static_cast<std::size_t>(sm)];
+    groups_.push_back({1, static_cast<std::int32_t>(slots_.size()), 0, sm, kind, 0, false});
     for (std::int32_t k = 0; k < per_sm; ++k) {
       slots_.emplace_back();
       slots_.back().group = static_cast<std::int32_t>(number);
@@ -92,7 +119,11 @@ void Engine::start_first_wave() {
     if (slot.reads) busy_.reading += weight(slot);
   }
   streams_.reset(limits_, slots_.size());
-  const double lead = kernel_->prologue_seconds + work_->cold_seconds + options_.worker_prologue_seconds;
+  // Pages that no TLB holds cost where many CTAs touch them at once: one CTA alone hardly waits for them.
+  const double crowd = kernel_->config.empty() ? 1 : std::min(1.0, busy_.all * kernel_->cluster / kCrowd);
+  const double full = busy_.all / (machine_->sms * per_sm);
+  const double lead = kernel_->prologue_seconds + crowd * work_->cold_seconds + work_->table_seconds + full * kernel_->crowd_start_seconds +
+                      options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
     if (list >= 0) {
@@ -214,10 +245,12 @@ void Engine::dispatch_freed() {
   Entry entry = Entry::first;
   if (persistent) {
     lead = options_.next_list_seconds;
-    entry = kernel_->prefetches_items ? Entry::prefetched : Entry::further;
+    const bool runs_over = kernel_->prefetches_items && !kernel_->refills_after_use;  // from list to list
+    entry = runs_over ? Entry::prefetched : Entry::further;
   } else {
     start = std::max(now_, dispatcher_free_) + starting * machine_->launch_seconds_per_cta;
     dispatcher_free_ = start;
+    if (kernel_->cluster > 1) start += machine_->cluster_launch_seconds;
   }
   const std::int32_t end = next_list_ + static_cast<std::int32_t>(starting);
   busy_.all += starting;

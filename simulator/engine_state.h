@@ -12,6 +12,7 @@
 
 #include "simulator/bandwidth.h"
 #include "simulator/engine.h"
+#include "simulator/ports.h"
 #include "simulator/queue.h"
 #include "simulator/streams.h"
 
@@ -38,6 +39,7 @@ struct Group {
   std::int32_t first_slot = 0;
   std::int32_t streaming = 0;
   std::int32_t sm = 0;     ///< its first SM
+  std::int32_t port = 0;   ///< kind of its SMs' ports
   std::int32_t freed = 0;  ///< used while freed slots are put in order
   bool dirty = false;
 };
@@ -107,8 +109,14 @@ class Engine {
   const Fill& fill(std::size_t cost);
   double fill_seconds(double bytes, const Fill& start) const;
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;
+  double arithmetic_seconds(const Slot& slot, const schedules::Item& item) const;
+  double resume_time(const Slot& slot, double end);
   Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }
   Group& group_of(const Slot& slot) { return groups_[static_cast<std::size_t>(slot.group)]; }
+  std::int32_t stream_class(const Slot& slot, const Group& group) const {
+    const auto kinds = static_cast<std::int32_t>(limits_.ports.size());
+    return (slot.cost * options_.ctas_per_sm + group.streaming - 1) * kinds + group.port;
+  }
   double weight(const Slot& slot) { return group_of(slot).weight; }
 
   const schedules::Plan* plan_ = nullptr;
@@ -120,6 +128,7 @@ class Engine {
 
   std::vector<Slot> slots_;
   std::vector<Group> groups_;
+  PortKinds kinds_;
   std::vector<std::int32_t> kind_of_list_;
   std::vector<std::int32_t> sm_of_cta_;
   std::vector<std::int32_t> rows_;

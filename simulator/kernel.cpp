@@ -40,6 +40,7 @@ const KernelVariant* choose_variant(const KernelFamily& family, const workloads:
   const std::int32_t group = geometry.group();
   const KernelVariant* covering = nullptr;
   for (const KernelVariant& variant : family.variants) {
+    if (!variant.kernel.config.empty()) continue;  // alternatives() has these
     if (head_dim < variant.head_dim_least || head_dim > variant.head_dim_most) continue;
     if (group < variant.group_least || group > variant.group_most) continue;
     if (covering == nullptr) covering = &variant;
@@ -95,12 +96,7 @@ std::vector<std::string> possible_schedules(const workloads::Workload& workload,
 /// Kernel of a row's profile.
 KernelProfile kernel_of_schedule(std::string_view schedule, std::int32_t num_splits,
                                  const workloads::Workload& workload, const Machine& machine) {
-  const std::string_view name = schedules::kernel_of(schedule, workload, num_splits);
-  const auto family = shipped().find(name);
-  if (family == shipped().end()) {
-    throw std::logic_error(fmt::format("schedule {}: there is no kernel profile {}", schedule, name));
-  }
-  const Fit found = fit(family->second, workload.geometry, machine);
+  const Fit found = fit(family_of(schedule, num_splits, workload), workload.geometry, machine);
   if (found.variant == nullptr) refuse_schedule(schedule, found.problem, workload, machine);
   return found.variant->kernel;
 }
@@ -136,6 +132,15 @@ KernelFamily load_kernel(const std::string& name_or_file) {
   throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}, or a JSON file",
                                      base::printable(name_or_file), base::did_you_mean(name_or_file, kernel_names()),
                                      base::join(kernel_names())));
+}
+
+const KernelFamily& family_of(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload) {
+  const std::string_view name = schedules::kernel_of(schedule, workload, num_splits);
+  const auto family = shipped().find(name);
+  if (family == shipped().end()) {
+    throw std::logic_error(fmt::format("schedule {}: there is no kernel profile {}", schedule, name));
+  }
+  return family->second;
 }
 
 std::string needs_of(const KernelFamily& family) {
@@ -196,7 +201,10 @@ TokenSeconds seconds_per_token(const Machine& machine, const KernelProfile& kern
                             : 0;
   const double longest = std::max({mma, exponentials, fp32, shared});
   const double others = mma + exponentials + fp32 + shared - longest;
-  return {longest + kernel.unhidden_crowded * others, longest + kernel.unhidden_alone * others};
+  const double crowded = kernel.crowded_clocks > 0 ? kernel.crowded_clocks / machine.clock_hz
+                                                   : longest + kernel.unhidden_crowded * others;
+  if (kernel.chain_clocks > 0 || kernel.crowded_clocks > 0) return {crowded, std::max(crowded, kernel.chain_clocks / machine.clock_hz)};
+  return {crowded, longest + kernel.unhidden_alone * others};
 }
 
 }  // namespace splitwave::simulator

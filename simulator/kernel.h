@@ -51,22 +51,58 @@ struct KernelProfile {
   double merge_seconds_per_split = 0;      ///< serial cost of one more partial in a merge
   double merge_contention_seconds = 0;     ///< per row, partial and doubling of the merges that go on at once
   double merge_seconds_per_row_split = 0;  ///< work of merging one row of one partial, by one SM
+
+  // Compiled configs of a family (KernelFamily::alternatives).
+  std::string config;            ///< what it is compiled for and launched with, "r1w4s4t16c8"; empty: not such a one
+  std::int32_t cluster = 1;      ///< CTAs that share each item: a worker of the plan is a cluster of so many
+  std::int32_t most_rows = 0;    ///< rows that a CTA takes of an output tile; more take several CTAs. 0: any
+  std::int32_t most_tokens = 0;  ///< of an item: a kernel without ring holds it whole. 0: any
+  bool masked = false;           ///< takes tiles whose rows see different ranges, and only those
+  double chain_clocks = 0;       ///< per KV token of a CTA alone on its SM: its warps' chains of instructions. 0: none
+  double latency_scale = 1;      ///< its requests' latency over the machine's, which batches of register loads showed
+  bool refills_after_use = false;           ///< a tile is requested when the one in its place has been worked on
+  double single_item_prologue_seconds = 0;  ///< in place of the prologue where each list has one item (single_item())
+  double table_seconds = 0;                 ///< more of it where the item comes from a table
+  double single_item_chain_clocks = 0;      ///< in place of chain_clocks there
+  double paged_chain_clocks = 0;            ///< in place of chain_clocks with paged K and V
+  double paged_single_item_chain_clocks = 0;
+  double crowded_clocks = 0;        ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates
+  double item_crowded_seconds = 0;  ///< in place of item_seconds with as many CTAs on an SM as fit
+  double crowd_start_seconds = 0;   ///< more of the first prologue if as many CTAs start as fit on the device
+  double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
+  double queue_list_seconds = 0;               ///< for a worker to take a list from a queue and begin anew
+  bool reads_table = false;  ///< the first item is looked up in memory, which is cold if K and V are
+  double paged_seconds = 0;                    ///< more of the prologue with paged K and V: the first look-up
+  std::int32_t merge_batch_splits = 0;         ///< partials that a merge asks for at a time; 0: all
+  double merge_batch_seconds = 0;              ///< of each further batch
+  double merge_kernel_seconds_per_split = -1;  ///< of a separate merge kernel; negative: merge_seconds_per_split
 };
 
 /// CTAs of the kernel that fit on one SM: the least of threads, registers (allocated per warp in units of 256), shared
 /// memory (1 KB reserved per CTA on NVIDIA) and the CTA limit. 0 if even one does not fit.
 std::int32_t ctas_per_sm(const Machine& machine, const KernelProfile& kernel);
 
+/// Costs of a compiled config that depend on the size of its clusters.
+struct ClusterCosts {
+  std::int32_t cluster = 1;
+  double fixed_seconds = 0;              ///< prologue and epilogue of the kernel that runs any plan; 0: there is none
+  double single_item_fixed_seconds = 0;  ///< of the one for lists of one item; 0: there is none
+  double merge_share = 1;                ///< of a merge's time per split that is left to each CTA of the cluster
+};
+
 /// One variant of a kernel file: a kernel and the geometries that it is for.
 struct KernelVariant {
   KernelProfile kernel;
+  std::vector<ClusterCosts> clusters;      ///< compiled configs only: one kernel each
+  std::int64_t cluster_shared_bytes = 0;   ///< in place of shared_bytes in clusters
   std::int32_t head_dim_least = 0;
   std::int32_t head_dim_most = 0;
   std::int32_t group_least = 1;  ///< query heads per KV head
   std::int32_t group_most = 65536;
 };
 
-/// A kernel with its variants, in the order of its file.
+/// A kernel with its variants, in the order of its file. Variants with a config are alternatives: any of them can run a
+/// plan, and whoever runs it takes the fastest.
 struct KernelFamily {
   std::string name;
   std::vector<KernelVariant> variants;
@@ -87,6 +123,9 @@ std::string needs_of(const KernelFamily& family);
 /// no variant covers the geometry, tensor cores are asked for f32, or wgmma of a machine that is not of compute
 /// capability 9.0.
 KernelProfile kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine);
+
+/// The kernel family that the schedule's own library runs for the workload. Throws std::logic_error if it is not there.
+const KernelFamily& family_of(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload);
 
 /// The kernel that the schedule's own library runs for the workload (schedules::KernelFunction); this computer's CPU
 /// has one for all. Throws InputError with the reason and the schedules that can run instead if there is none.

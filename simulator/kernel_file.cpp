@@ -19,7 +19,7 @@ using base::JsonValue;
 
 constexpr std::array<std::string_view, 7> kKeys = {"format", "name",      "title",   "instruction",
                                                    "source", "constants", "variants"};
-constexpr std::array<std::string_view, 3> kVariantKeys = {"head_dim", "group", "constants"};
+constexpr std::array<std::string_view, 6> kVariantKeys = {"head_dim", "group", "config", "rows", "masked", "constants"};
 constexpr std::array<std::string_view, 3> kInstructions = {"mma.sync", "wgmma", "cuda_core"};
 
 /// Which constants a kernel must have over common and variant part together.
@@ -67,7 +67,45 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.merge_seconds, constants.optional_number("merge", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_seconds_per_split, constants.optional_number("merge_per_split", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_contention_seconds, constants.optional_number("merge_contention", "ns", 1e-9, 0, 1e6));
-  constants.finish();
+  whole(kernel.merge_batch_splits, "merge_splits_per_batch", "1", 1, 1024);
+  take(kernel.merge_batch_seconds, constants.optional_number("merge_batch", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_kernel_seconds_per_split,
+       constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
+  take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
+  flag(kernel.refills_after_use, "refills_after_use");
+}
+
+/// What only compiled configs have.
+void read_config(KernelVariant& variant, Constants& constants) {
+  KernelProfile& kernel = variant.kernel;
+  take(kernel.chain_clocks, constants.optional_number("chain_clocks", "clock", 1, 0, 1e6));
+  take(kernel.table_seconds, constants.optional_number("table", "ns", 1e-9, 0, 1e6));
+  const auto clocks = [&](std::string_view key, double otherwise) {
+    return constants.optional_number(key, "clock", 1, 0, 1e6).value_or(otherwise);
+  };
+  kernel.single_item_chain_clocks = clocks("single_item_chain_clocks", kernel.chain_clocks);
+  kernel.paged_chain_clocks = clocks("paged_chain_clocks", kernel.chain_clocks);
+  kernel.paged_single_item_chain_clocks = clocks("paged_single_item_chain_clocks", kernel.single_item_chain_clocks);
+  take(kernel.crowded_clocks, constants.optional_number("crowded_clocks", "clock", 1, 0, 1e6));
+  kernel.item_crowded_seconds =
+      constants.optional_number("item_crowded", "ns", 1e-9, 0, 1e6).value_or(kernel.item_seconds);
+  take(kernel.crowd_start_seconds, constants.optional_number("crowd_start", "ns", 1e-9, 0, 1e6));
+  take(kernel.single_item_crowd_start_seconds,
+       constants.optional_number("single_item_crowd_start", "ns", 1e-9, 0, 1e6));
+  take(kernel.queue_list_seconds, constants.optional_number("queue_list", "ns", 1e-9, 0, 1e6));
+  take(kernel.paged_seconds, constants.optional_number("paged", "ns", 1e-9, 0, 1e6));
+  if (constants.optional_number("most_tokens", "token", 1, 1, 1 << 20)) {
+    kernel.most_tokens = constants.integer("most_tokens", "token", 1, 1 << 20);
+  }
+  variant.cluster_shared_bytes = constants.integer("cluster_shared_memory", "byte", 0, 1 << 28);
+  const std::vector<std::int32_t> sizes = constants.integers("clusters", "CTA", 1, 16);
+  const std::vector<double> fixed = constants.numbers("fixed", "ns", 1e-9, 0, 1e6, sizes.size());
+  const std::vector<double> single = constants.numbers("single_item_fixed", "ns", 1e-9, 0, 1e6, sizes.size());
+  std::vector<double> merge_share(sizes.size(), 1);
+  if (constants.has("merge_share")) merge_share = constants.numbers("merge_share", "1", 1, 0, 1, sizes.size());
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    variant.clusters.push_back({sizes[i], fixed[i], single[i], merge_share[i]});
+  }
 }
 
 std::pair<std::int32_t, std::int32_t> read_range(const base::Fields& fields, std::string_view key) {
@@ -94,6 +132,13 @@ KernelVariant read_variant(const KernelProfile& common, const JsonValue* common_
   const JsonValue& own = fields.at("constants");
   Constants constants(own, where, path + ".constants");
   read_constants(variant.kernel, constants);
+  if (const auto config = fields.optional_text("config")) {
+    variant.kernel.config = *config;
+    variant.kernel.most_rows = fields.int32("rows", 1, 65536);
+    variant.kernel.masked = fields.optional_boolean("masked").value_or(false);
+    read_config(variant, constants);
+  }
+  constants.finish();
   for (const std::string_view key : kRequired) {
     const bool in_common = common_constants != nullptr && common_constants->find(key) != nullptr;
     if (!in_common && own.find(key) == nullptr) {
@@ -119,6 +164,7 @@ KernelFamily parse_kernel(std::string_view text, const std::string& where) {
   if (constants != nullptr) {
     Constants shared(*constants, where, "constants");
     read_constants(common, shared);
+    shared.finish();
   }
   const JsonValue& list = fields.array("variants");
   if (list.items.empty()) fields.refuse("variants", "at least one variant");

@@ -92,6 +92,10 @@ void read_constants(Machine& machine, Constants& constants) {
   machine.launch_seconds = constants.number("launch", "ns", 1e-9, 0, 1e9);
   machine.launch_seconds_per_cta = constants.number("launch_per_cta", "ns", 1e-9, 0, 1e6);
   machine.flag_seconds = constants.number("flag", "ns", 1e-9, 0, 1e6);
+  machine.cluster_launch_seconds = constants.optional_number("cluster_launch", "ns", 1e-9, 0, 1e9).value_or(0);
+  machine.port_of_sm = constants.optional_integers("port_of_sm", "1", 0, 100'000);
+  machine.dispatch_order = constants.optional_integers("dispatch_order", "SM", 0, 100'000);
+  machine.cluster_sms_per_gpc = constants.optional_integers("cluster_sms_per_gpc", "SM", 1, 100'000);
   constants.finish();
 }
 

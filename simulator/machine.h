@@ -27,7 +27,10 @@ struct Machine {
   std::string compute_capability;  ///< "9.0"; empty where it means nothing
   std::int32_t sms = 0;
   std::vector<std::int32_t> sms_per_gpc;  ///< CTAs are placed round robin over these groups of SMs; adds up to sms
-  double clock_hz = 0;                    ///< SM clock under load
+  std::vector<std::int32_t> cluster_sms_per_gpc;  ///< SMs that clusters of more than two find together; empty: as above
+  std::vector<std::int32_t> port_of_sm;      ///< the way to memory that an SM shares with others; empty: not known
+  std::vector<std::int32_t> dispatch_order;  ///< SMs in the order in which CTAs of one wave get them; empty: by GPCs
+  double clock_hz = 0;                       ///< SM clock under load
   double dram_peak_bytes_per_second = 0;  ///< data sheet
   double dram_bytes_per_second = 0;       ///< plateau that a plain read reaches
   double dram_asymptote = 0;              ///< bandwidth at which the loaded latency would be infinite, byte/s
@@ -51,6 +54,7 @@ struct Machine {
   std::int64_t shared_bytes_reserved = 0;  ///< taken by the system for each resident CTA
   double launch_seconds = 0;               ///< a kernel node of a CUDA graph
   double launch_seconds_per_cta = 0;       ///< dispatch rate of CTAs
+  double cluster_launch_seconds = 0;       ///< from the end of a cluster to the start of the one that takes its room
   double flag_seconds = 0;                 ///< a flag written by one CTA is seen by another
   /// Read bandwidth by number of active SMs, for machines where it was measured (index 0: one SM). Empty: Little's law.
   std::vector<double> bytes_per_second_by_sms;

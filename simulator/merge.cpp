@@ -29,7 +29,9 @@ double merge_kernel_seconds(const workloads::Workload& workload, const Plan& pla
   const double bytes = row_splits * static_cast<double>(partial_row_bytes(workload.geometry));
   const double traffic = machine.l2_bytes_per_second > 0 ? bytes / machine.l2_bytes_per_second : 0;
   const double work = row_splits * kernel.merge_seconds_per_row_split / machine.sms;
-  return kernel.merge_launch_seconds + kernel.merge_seconds_per_split * most + std::max(traffic, work);
+  const double per_split = kernel.merge_kernel_seconds_per_split < 0 ? kernel.merge_seconds_per_split
+                                                                     : kernel.merge_kernel_seconds_per_split;
+  return kernel.merge_launch_seconds + per_split * most + std::max(traffic, work);
 }
 
 bool has_merge_kernel(const Plan& plan, const Machine& machine, const KernelProfile& kernel) {
@@ -86,7 +88,10 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   one.begin = std::max(one.ready, last + machine.flag_seconds);
   const double rows = plan.outputs[static_cast<std::size_t>(merge.output)].rows();
   const double contention = rows * read * std::log2(static_cast<double>(plan.merges.size()));
+  const double batch = kernel.merge_batch_splits;
+  const double further_batches = batch > 0 ? std::ceil(read / batch) - 1 : 0;
   one.end = one.begin + kernel.merge_seconds + kernel.merge_seconds_per_split * read +
+            kernel.merge_batch_seconds * further_batches +
             kernel.merge_contention_seconds * contention;
   return one;
 }

@@ -7,6 +7,8 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "simulator/alternatives.h"
+#include "simulator/clusters.h"
 #include "simulator/engine.h"
 #include "simulator/merge.h"
 #include "simulator/traffic.h"
@@ -72,12 +74,18 @@ schedules::Grid grid_of(const Machine& machine, const KernelProfile& kernel, std
   schedules::Grid grid;
   grid.sms = machine.sms;
   grid.ctas_per_sm = resident_per_sm(machine, kernel, ctas_per_sm);
+  if (kernel.cluster > 1) {
+    grid.sms = resident_workers(machine, kernel.cluster, grid.ctas_per_sm);
+    grid.ctas_per_sm = 1;
+  }
   grid.shared_bytes_per_sm = machine.shared_bytes_per_sm;
   return grid;
 }
 
-Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-                  const KernelProfile& kernel, const SimulateOptions& options) {
+namespace {
+
+Timeline simulate_workers(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                          const KernelProfile& kernel, const SimulateOptions& options) {
   const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);
   const std::int64_t slots = static_cast<std::int64_t>(machine.sms) * per_sm;
   const bool in_kernel = !plan.merges.empty() && plan.merge != schedules::MergeKind::kernel && !machine.cpu;
@@ -95,6 +103,7 @@ Timeline simulate(const workloads::Workload& workload, const schedules::Plan& pl
     engine.workers = plan.workers;
     engine.worker_prologue_seconds = kernel.queue_prologue_seconds;
     engine.next_list_seconds = kernel.prefetches_items ? 0 : machine.flag_seconds;
+    if (!kernel.config.empty()) engine.next_list_seconds = kernel.queue_list_seconds;
   } else if (kernel.persistent && plan.merge == schedules::MergeKind::none) {
     engine.workers = static_cast<std::int32_t>(slots);
   }
@@ -117,6 +126,17 @@ Timeline simulate(const workloads::Workload& workload, const schedules::Plan& pl
   timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
   if (options.spans) timeline.spans = result.spans;
   return timeline;
+}
+
+}  // namespace
+
+Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                  const KernelProfile& kernel, const SimulateOptions& options) {
+  if (kernel.config.empty()) return simulate_workers(workload, plan, machine, kernel, options);
+  const schedules::Plan blocks = in_row_blocks(plan, kernel.most_rows);
+  if (kernel.cluster == 1) return simulate_workers(workload, blocks, machine, kernel, options);
+  const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);
+  return simulate_workers(workload, blocks, clustered(machine, kernel.cluster, per_sm), kernel, options);
 }
 
 }  // namespace splitwave::simulator

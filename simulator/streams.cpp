@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "simulator/ports.h"
+
 namespace splitwave::simulator {
 namespace {
 
@@ -21,10 +23,11 @@ bool same_limits(const StreamLimits& a, const StreamLimits& b) {
   const MemoryLaw& x = a.law;
   const MemoryLaw& y = b.law;
   return x.bytes_in_flight == y.bytes_in_flight && x.latency_seconds == y.latency_seconds &&
+         x.refill_seconds == y.refill_seconds &&
          x.queue_seconds == y.queue_seconds && x.asymptote == y.asymptote && x.plateau == y.plateau &&
          x.dram_share == y.dram_share && x.l2_bytes_per_second == y.l2_bytes_per_second && x.by_sms.empty() &&
          y.by_sms.empty() && a.sm_bytes_per_second == b.sm_bytes_per_second && a.sms == b.sms && a.per_sm == b.per_sm &&
-         a.arithmetic_cap == b.arithmetic_cap;
+         a.ports == b.ports && a.arithmetic_cap == b.arithmetic_cap;
 }
 
 }  // namespace
@@ -55,8 +58,7 @@ void Streams::reset(const StreamLimits& limits, std::size_t slots) {
   const std::size_t count = limits.arithmetic_cap.size();
   classes_.assign(count, {});
   for (std::size_t i = 0; i < count; ++i) {
-    const double sharers = static_cast<double>(i % static_cast<std::size_t>(limits.per_sm)) + 1;
-    classes_[i].cap = std::min(limits.sm_bytes_per_second / sharers, limits.arithmetic_cap[i]);
+    classes_[i].cap = std::min(limits.sm_bytes_per_second / limits.sharers(i), limits.arithmetic_cap[i]);
   }
   ctas_.assign(count, 0);
   rates_.assign(count, {});
@@ -141,9 +143,9 @@ double Streams::compute(Rate* rates) {
   const StreamLimits& limits = table_->limits;
   for (std::size_t i = 0; i < classes_.size(); ++i) classes_[i].ctas = ctas_[i];
   const double level = share_bandwidth(limits.law, classes_);
+  share_by_ports(limits.law, limits.ports, level, classes_);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
-    const double sharers = static_cast<double>(i % static_cast<std::size_t>(limits.per_sm)) + 1;
-    const double memory = std::min(level, limits.sm_bytes_per_second / sharers);
+    const double memory = std::min(level, limits.sm_bytes_per_second / limits.sharers(i));
     const double rate = classes_[i].rate;
     rates[i] = {rate, 1 / rate, rate < memory ? rate / memory : 1};
   }

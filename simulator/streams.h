@@ -11,13 +11,19 @@
 
 namespace splitwave::simulator {
 
-/// Limits of the CTAs that stream: class c of a cost has c % per_sm + 1 sharers of the SM.
+/// Limits of the CTAs that stream. A class is a cost, a number of sharers of the SM and a kind of port, which counts
+/// fastest.
 struct StreamLimits {
   MemoryLaw law;
   double sm_bytes_per_second = 0;
   std::int32_t sms = 0;
   std::int32_t per_sm = 1;
+  std::vector<double> ports = {1};     ///< of each kind (ports.h)
   std::vector<double> arithmetic_cap;  ///< per class, byte/s; infinity where arithmetic is no limit
+  /// CTAs that stream on the SM of one of this class.
+  double sharers(std::size_t stream_class) const {
+    return static_cast<double>(stream_class / ports.size() % static_cast<std::size_t>(per_sm)) + 1;
+  }
 };
 
 /// Slots that take in bytes. A class of slots has one rate, and a counter of the bytes that one of its members has

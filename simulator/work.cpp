@@ -75,7 +75,14 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   }
   const double share = dram_share(workload, plan, machine, options.l2, resident);
   work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), share);
-  if (options.l2 == L2State::cold) work.cold_seconds = machine.cold_seconds * options.new_pages * kernel.cold_loads;
+  work.law.latency_seconds *= kernel.latency_scale;
+  if (kernel.refills_after_use) {
+    work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;
+  }
+  if (options.l2 == L2State::cold) {
+    work.cold_seconds = machine.cold_seconds * options.new_pages * kernel.cold_loads;
+    if (kernel.reads_table) work.table_seconds = machine.dram_latency_seconds * kernel.latency_scale;
+  }
   return work;
 }
 

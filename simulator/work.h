@@ -21,6 +21,7 @@ struct Work {
   std::vector<TokenSeconds> seconds_per_byte;  ///< arithmetic, for each height
   std::vector<std::int32_t> cost_of_output;    ///< index into heights; empty if there is only one
   MemoryLaw law;
+  double table_seconds = 0;  ///< of the first wave: from DRAM instead of L2
   double cold_seconds = 0;  ///< of the first wave: its dependent loads that touch pages that no TLB holds
 
   /// Index into heights and seconds_per_byte.

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/predict.h"
 
+#include <algorithm>
 #include <cmath>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "schedules/schedules.h"
+#include "simulator/alternatives.h"
 #include "simulator/bound.h"
 #include "simulator/simulate.h"
 #include "studies/choose.h"
@@ -15,7 +19,6 @@ namespace {
 /// The kernel that runs the schedule on the target, before its plan is made.
 simulator::KernelProfile kernel_before(const workloads::Workload& workload, std::string_view schedule,
                                        const Target& target, const PredictOptions& options) {
-  schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for
   simulator::KernelProfile kernel = target.kernel ? simulator::kernel_for(*target.kernel, workload, target.machine)
                                                   : simulator::native_kernel(schedule, workload, target.machine);
   if (options.edit_kernel) options.edit_kernel(kernel, nullptr);
@@ -33,6 +36,15 @@ simulator::KernelProfile kernel_after(const workloads::Workload& workload, const
   return kernel;
 }
 
+simulator::SimulateOptions simulate_options(const Target& target, const PredictOptions& options) {
+  simulator::SimulateOptions simulate;
+  simulate.ctas_per_sm = target.ctas_per_sm;
+  simulate.spans = options.spans;
+  simulate.l2 = options.l2;
+  simulate.new_pages = options.new_pages;
+  return simulate;
+}
+
 /// A plan and what it meets. Only this computer's CPU is another machine for every plan; others are not copied.
 class Meeting {
  public:
@@ -41,10 +53,7 @@ class Meeting {
       : workload_(workload), plan_(plan), target_(target) {
     if (target.cpu) own_ = machine_for(target, workload, plan);
     kernel_ = kernel_after(workload, plan, target, machine(), options);
-    simulate_.ctas_per_sm = target.ctas_per_sm;
-    simulate_.spans = options.spans;
-    simulate_.l2 = options.l2;
-    simulate_.new_pages = options.new_pages;
+    simulate_ = simulate_options(target, options);
   }
 
   double least_seconds() const { return simulator::least_seconds(workload_, plan_, machine(), kernel_, simulate_); }
@@ -65,27 +74,121 @@ class Meeting {
   simulator::SimulateOptions simulate_;
 };
 
-}  // namespace
+/// The compiled configs that may run the schedule on the target, single CTAs as workers, as in the schedule's own kernel:
+/// those of any number of rows. None if its kernel has no configs.
+std::vector<simulator::KernelProfile> configs_for(const workloads::Workload& workload, std::string_view schedule,
+                                                  const Target& target, std::int32_t num_splits) {
+  if (target.cpu) return {};
+  const simulator::KernelFamily& family =
+      target.kernel ? *target.kernel : simulator::family_of(schedule, num_splits, workload);
+  std::vector<simulator::KernelProfile> all =
+      simulator::alternatives(family, workload, target.machine, simulator::kAnyRows);
+  std::erase_if(all, [](const simulator::KernelProfile& kernel) { return kernel.cluster > 1; });
+  return all;
+}
 
-schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
-                         const PredictOptions& options) {
-  schedules::Grid grid =
-      simulator::grid_of(target.machine, kernel_before(workload, schedule, target, options), target.ctas_per_sm);
+std::int32_t most_rows(const schedules::Plan& plan) {
+  std::int32_t most = 1;
+  for (const schedules::OutputTile& tile : plan.outputs) most = std::max(most, tile.rows());
+  return most;
+}
+
+/// Rows that a CTA of a config should have for the plan: the least that hold its tiles, or else the most.
+std::int32_t rows_for(const schedules::Plan& plan, std::span<const simulator::KernelProfile> configs) {
+  const std::int32_t rows = most_rows(plan);
+  std::int32_t least = 0;
+  std::int32_t most = 0;
+  for (const simulator::KernelProfile& kernel : configs) {
+    if (kernel.most_rows >= rows && (least == 0 || kernel.most_rows < least)) least = kernel.most_rows;
+    most = std::max(most, kernel.most_rows);
+  }
+  return least > 0 ? least : most;
+}
+
+schedules::Grid grid_with(const simulator::KernelProfile& kernel, const Target& target, const PredictOptions& options) {
+  schedules::Grid grid = simulator::grid_of(target.machine, kernel, target.ctas_per_sm);
   grid.tile_q = options.tile_q;
   grid.tile_kv = options.tile_kv;
   return grid;
 }
 
+/// The config that runs the schedule fastest, with the plan for its grid.
+std::optional<Prediction> fastest_config(double limit_seconds, const workloads::Workload& workload,
+                                         std::string_view schedule, const Target& target,
+                                         std::span<const simulator::KernelProfile> configs,
+                                         const PredictOptions& options) {
+  std::optional<Prediction> best;
+  Prediction candidate;
+  for (const simulator::KernelProfile& kernel : configs) {
+    const schedules::Grid grid = grid_with(kernel, target, options);
+    if (candidate.plan.schedule.empty() || !(grid == candidate.grid)) {
+      candidate.grid = grid;
+      candidate.plan = schedules::make_plan(schedule, workload, grid);
+    }
+    if (kernel.most_rows != rows_for(candidate.plan, configs)) continue;
+    std::optional<Simulated> met = run_within(limit_seconds, workload, candidate.plan, kernel, target, options);
+    if (!met) continue;
+    limit_seconds = std::min(limit_seconds, met->timeline.seconds);
+    if (best && best->timeline.seconds <= met->timeline.seconds) continue;
+    candidate.kernel = std::move(met->kernel);
+    candidate.timeline = std::move(met->timeline);
+    best = candidate;
+  }
+  return best;
+}
+
+}  // namespace
+
+std::optional<Simulated> run_within(double limit_seconds, const workloads::Workload& workload,
+                                    const schedules::Plan& plan, const simulator::KernelProfile& kernel,
+                                    const Target& target, const PredictOptions& options) {
+  std::optional<simulator::KernelProfile> run = simulator::as_run(kernel, workload, plan);
+  if (!run) return std::nullopt;
+  if (options.edit_kernel) options.edit_kernel(*run, &plan);
+  const simulator::SimulateOptions simulate = simulate_options(target, options);
+  if (std::isfinite(limit_seconds) &&
+      simulator::least_seconds(workload, plan, target.machine, *run, simulate) > limit_seconds) {
+    return std::nullopt;
+  }
+  schedules::Timeline timeline = simulator::simulate(workload, plan, target.machine, *run, simulate);
+  return Simulated{std::move(*run), std::move(timeline)};
+}
+
+schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
+                         const PredictOptions& options) {
+  schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for
+  const std::vector<simulator::KernelProfile> configs = configs_for(workload, schedule, target, 0);
+  if (!configs.empty()) {
+    return fastest_config(std::numeric_limits<double>::infinity(), workload, schedule, target, configs, options)->grid;
+  }
+  return grid_with(kernel_before(workload, schedule, target, options), target, options);
+}
+
 Simulated simulate_plan(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
                         const PredictOptions& options) {
-  return Meeting(workload, plan, target, options).simulate();
+  const std::vector<simulator::KernelProfile> configs =
+      configs_for(workload, plan.schedule, target, plan.num_splits);
+  if (configs.empty()) return Meeting(workload, plan, target, options).simulate();
+  std::optional<Simulated> best;
+  double limit = std::numeric_limits<double>::infinity();
+  for (const simulator::KernelProfile& kernel : configs) {
+    if (kernel.most_rows != rows_for(plan, configs)) continue;
+    std::optional<Simulated> met = run_within(limit, workload, plan, kernel, target, options);
+    if (!met || (best && best->timeline.seconds <= met->timeline.seconds)) continue;
+    limit = met->timeline.seconds;
+    best = std::move(met);
+  }
+  return std::move(*best);
 }
 
 std::optional<Prediction> predict_within(double limit_seconds, const workloads::Workload& workload,
                                          std::string_view schedule, const Target& target,
                                          const PredictOptions& options) {
+  schedules::find(schedule);
+  const std::vector<simulator::KernelProfile> configs = configs_for(workload, schedule, target, 0);
+  if (!configs.empty()) return fastest_config(limit_seconds, workload, schedule, target, configs, options);
   Prediction result;
-  result.grid = grid_for(workload, schedule, target, options);
+  result.grid = grid_with(kernel_before(workload, schedule, target, options), target, options);
   result.plan = schedules::make_plan(schedule, workload, result.grid);
   Meeting meeting(workload, result.plan, target, options);
   if (std::isfinite(limit_seconds) && meeting.least_seconds() > limit_seconds) return std::nullopt;

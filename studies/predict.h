@@ -52,7 +52,8 @@ std::optional<Prediction> predict_within(double limit_seconds, const workloads::
                                          std::string_view schedule, const Target& target,
                                          const PredictOptions& options = {});
 
-/// First step: what the schedule may know of the target.
+/// First step: what the schedule may know of the target. Where its kernel is compiled in many configs, of the one that
+/// runs it fastest.
 schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
                          const PredictOptions& options = {});
 
@@ -64,5 +65,11 @@ struct Simulated {
 };
 Simulated simulate_plan(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
                         const PredictOptions& options = {});
+
+/// The same with one kernel, or nothing if it cannot run the plan or a bound shows that it takes longer than
+/// `limit_seconds`.
+std::optional<Simulated> run_within(double limit_seconds, const workloads::Workload& workload,
+                                    const schedules::Plan& plan, const simulator::KernelProfile& kernel,
+                                    const Target& target, const PredictOptions& options = {});
 
 }  // namespace splitwave::studies

@@ -9,6 +9,7 @@
 
 #include "base/output_files.h"
 #include "base/text.h"
+#include "benchmarks/accuracy/own.h"
 #include "benchmarks/accuracy/tables.h"
 
 namespace {
@@ -31,6 +32,7 @@ struct Arguments {
   std::string machine = "h200";
   bool rows = false;
   bool no_kernel_constants = false;
+  bool own = false;
   std::vector<std::string> skipped;
 };
 
@@ -39,7 +41,9 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const bool value = i + 1 < argc;
-    if (argument == "--rows") {
+    if (argument == "--own") {
+      arguments.own = true;
+    } else if (argument == "--rows") {
       arguments.rows = true;
     } else if (argument == "--no-kernel-constants") {
       arguments.no_kernel_constants = true;
@@ -121,6 +125,14 @@ int main(int argc, char** argv) {
   }
   try {
     if (!arguments.root.empty()) return write_all(arguments);
+    if (arguments.own) {
+      studies::Overrides overrides;
+      overrides.kernel = "splitwave-decode";
+      const studies::Target target = studies::target(arguments.machine, overrides);
+      const auto shapes = accuracy::read_shapes(arguments.files[0]);
+      fmt::print("{}", accuracy::own_rows(accuracy::judge_own(shapes, arguments.files[1], target)));
+      return 0;
+    }
     print_table(arguments);
     return 0;
   } catch (const std::exception& error) {

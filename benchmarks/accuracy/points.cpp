@@ -102,12 +102,15 @@ std::vector<std::string> fields_of(const std::string& line, char separator) {
   return fields;
 }
 
+std::vector<workloads::Workload> read_shapes(const std::string& file) {
+  std::vector<workloads::Workload> shapes;
+  for (const auto& [at, fields] : read_lines(file)) shapes.push_back(shape_of(fields, at));
+  return shapes;
+}
+
 std::vector<Point> read_peers(const std::string& shapes, const std::string& times) {
   std::map<std::string, workloads::Workload> known;
-  for (const auto& [at, fields] : read_lines(shapes)) {
-    const workloads::Workload workload = shape_of(fields, at);
-    known.emplace(workload.name, workload);
-  }
+  for (workloads::Workload& workload : read_shapes(shapes)) known.emplace(workload.name, workload);
   std::vector<Point> points;
   for (const auto& [at, fields] : read_table(times)) {
     require_fields(fields, 3, at);

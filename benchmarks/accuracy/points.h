@@ -20,6 +20,10 @@ struct Point {
 /// The parts of a text between separators.
 std::vector<std::string> fields_of(const std::string& line, char separator);
 
+/// Shapes (id, batch, query heads, KV heads, head dim, value dim, context: one, or one per request joined by ';').
+/// Throws InputError naming file and line.
+std::vector<workloads::Workload> read_shapes(const std::string& file);
+
 /// Times of `times` that are "ok" (kernel, shape, status, microseconds, ..., note; with a header line) on the shapes of
 /// `shapes` (id, batch, query heads, KV heads, head dim, value dim, context: one, or one per request joined by ';').
 /// Throws InputError naming file and line.

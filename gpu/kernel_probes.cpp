@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/kernel_probes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "gpu/compiled_kernels.h"
+#include "gpu/cuda_check.h"
+#include "gpu/decode.h"
+#include "schedules/schedules.h"
+
+namespace splitwave::gpu {
+namespace {
+
+using schedules::Plan;
+using workloads::Workload;
+
+constexpr std::int32_t kFewTokens = 16;
+constexpr std::int32_t kTileKv = 16;  ///< plans cut anywhere that a round ends
+
+/// All requests of the workload in one list, or each in one of its own.
+Plan plan_of(const Workload& workload, const KernelConfig& config, bool one_list) {
+  schedules::Grid grid;
+  grid.sms = one_list ? 1 : static_cast<std::int32_t>(workload.requests.size());
+  grid.tile_q = 8 * config.row_tiles;
+  grid.tile_kv = kTileKv;
+  return schedules::make_plan(one_list ? "lean+last_arriver" : "fixed-split:1", workload, grid);
+}
+
+Plan split_plan(const Workload& workload, const KernelConfig& config, std::int32_t parts, ProbeKind kind) {
+  schedules::Grid grid;
+  grid.sms = parts;
+  grid.tile_q = 8 * config.row_tiles;
+  grid.tile_kv = kTileKv;
+  if (kind == ProbeKind::host) return schedules::make_plan("lean", workload, grid);
+  const char* merge = kind == ProbeKind::kernel ? "+kernel" : "+last_arriver";
+  return schedules::make_plan(fmt::format("fixed-split:{}{}", parts, merge), workload, grid);
+}
+
+double seconds_of(const Workload& workload, const Plan& plan, const KernelConfig& config, bool any_plan,
+                  const MeasureOptions& options) {
+  const DeviceTensors tensors = DeviceTensors::generate(workload, copies_for(workload, options));
+  Decoder decoder(capacity_of(workload, plan, config));
+  LaunchOptions launch;
+  launch.replayable = any_plan;
+  launch.keep_kv_in_l2 = true;
+  decoder.set_plan(workload, tensors.addressing(), plan, config, launch);
+  decoder.synchronize();
+  return time_plan(workload, tensors, decoder, false, options).median;
+}
+
+/// The probes of one config; `probe` holds what they have in common.
+class ConfigProbes {
+ public:
+  ConfigProbes(KernelProbe probe, const MeasureOptions& options, const std::function<void(const KernelProbe&)>& found)
+      : probe_(std::move(probe)), options_(options), found_(found), round_(round_tokens(probe_.config)) {}
+
+  void run() {
+    const bool whole_item = probe_.config.stages == 1;
+    if (!whole_item) {
+      if (!probe_.masked) time(ProbeKind::empty, 0, 1, 0, true);  // two queries have two tokens at least
+      for (const std::int32_t rounds : {1, 9}) time(ProbeKind::item, rounds * round_, 1, rounds * round_, true);
+      for (const std::int32_t items : {2, 6}) time(ProbeKind::items, items, items, round_, false);
+      if (probe_.config.cluster == 1) merges();
+      if (probe_.config.cluster == 1) queue();
+      for (const std::int32_t items : {2, 6}) time(ProbeKind::short_items, items, items, kFewTokens, false);
+      crowd();
+    }
+    if (!probe_.masked) waves();
+    if (probe_.masked) return;  // kernels for single items have single queries
+    if (!whole_item) time(ProbeKind::empty, 0, 1, 0, false);
+    time(ProbeKind::item, round_, 1, round_, false);
+    if (whole_item) return time(ProbeKind::item, round_ / 2, 1, round_ / 2, false);
+    time(ProbeKind::item, 9 * round_, 1, 9 * round_, false);
+    table();
+  }
+
+ private:
+  Workload workload(std::int32_t items, std::int32_t tokens) const {
+    return probe_workload(probe_.geometry.head_dim, 8 * probe_.config.row_tiles, probe_.paged, probe_.masked, items,
+                          tokens);
+  }
+
+  void report(ProbeKind kind, std::int32_t count, double seconds, bool any_plan) {
+    probe_.kind = kind;
+    probe_.count = count;
+    probe_.any_plan = any_plan;
+    probe_.seconds = seconds;
+    found_(probe_);
+  }
+
+  void time(ProbeKind kind, std::int32_t count, std::int32_t items, std::int32_t tokens, bool any_plan) {
+    const Workload w = workload(items, tokens);
+    report(kind, count, seconds_of(w, plan_of(w, probe_.config, items > 1), probe_.config, any_plan, options_),
+           any_plan || items > 1);
+  }
+
+  void merges() {
+    for (const std::int32_t parts : {2, 8, 32}) {
+      const Workload w = workload(1, parts * round_);
+      for (const ProbeKind kind : {ProbeKind::splits, ProbeKind::host, ProbeKind::kernel}) {
+        if (kind != ProbeKind::splits && parts == 32) continue;
+        report(kind, parts, seconds_of(w, split_plan(w, probe_.config, parts, kind), probe_.config, true, options_),
+               true);
+      }
+    }
+  }
+
+  void queue() {
+    for (const std::int32_t lists : {2, 6}) {
+      const Workload w = workload(lists, round_);
+      schedules::Grid grid;
+      grid.sms = 1;
+      grid.tile_q = 8 * probe_.config.row_tiles;
+      grid.tile_kv = kTileKv;
+      const Plan plan = schedules::make_plan("fa3", w, grid);
+      report(ProbeKind::queue, lists, seconds_of(w, plan, probe_.config, true, options_), true);
+    }
+  }
+
+  std::int32_t resident() const { return residency(workload(1, kFewTokens), probe_.config).workers; }
+
+  void crowd() {
+    for (const std::int32_t items : {2, 6}) {
+      const Workload w = workload(items * resident(), kFewTokens);
+      schedules::Grid grid;
+      grid.sms = resident();
+      grid.tile_q = 8 * probe_.config.row_tiles;
+      grid.tile_kv = kTileKv;
+      const Plan plan = schedules::make_plan("lean+last_arriver", w, grid);
+      report(ProbeKind::crowd, items, seconds_of(w, plan, probe_.config, false, options_), true);
+    }
+  }
+
+  void waves() {
+    for (const std::int32_t waves : {2, 6}) {
+      const Workload w = workload(waves * resident(), kFewTokens);
+      report(ProbeKind::waves, waves, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, false, options_),
+             false);
+    }
+  }
+
+  /// Two items in two workers, of which the shorter one is done sooner.
+  void table() {
+    Workload w = workload(2, round_);
+    w.requests.back().context_len = round_ / 2;
+    report(ProbeKind::table, round_, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, false, options_),
+           false);
+  }
+
+  KernelProbe probe_;
+  const MeasureOptions& options_;
+  const std::function<void(const KernelProbe&)>& found_;
+  std::int32_t round_;
+};
+
+}  // namespace
+
+std::string to_string(ProbeKind kind) {
+  constexpr std::array<const char*, 11> kNames = {"empty", "item",        "items", "splits", "host", "kernel",
+                                                   "queue", "short_items", "crowd", "waves",  "table"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+KernelResources resources(const Workload& workload, const KernelConfig& config) {
+  const DecodeKernel* single_item = config.stages == 1 ? find_single_item_kernel(workload, config) : nullptr;
+  const DecodeKernel& kernel = single_item != nullptr ? *single_item : find_kernel(workload, config);
+  cudaFuncAttributes attributes{};
+  SPLITWAVE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel.function));
+  KernelResources result;
+  result.threads = 32 * kernel.warps;
+  result.registers_per_thread = attributes.numRegs;
+  result.shared_bytes = shared_bytes(kernel, config.cluster) + static_cast<std::int64_t>(attributes.sharedSizeBytes);
+  result.where = residency(workload, config);
+  return result;
+}
+
+std::int32_t round_tokens(const KernelConfig& config) {
+  return config.cluster * config.warps * config.tokens;
+}
+
+Workload probe_workload(std::int32_t head_dim, std::int32_t rows, bool paged, bool masked, std::int32_t items,
+                        std::int32_t tokens) {
+  Workload w;
+  w.name = fmt::format("probe-{}x{}", items, tokens);
+  const std::int32_t queries = masked ? 2 : 1;
+  w.geometry.query_heads = rows / queries;
+  w.geometry.kv_heads = 1;
+  w.geometry.head_dim = head_dim;
+  w.geometry.value_dim = head_dim;
+  w.geometry.kind = workloads::AttentionKind::mqa;
+  w.geometry.causal = masked;
+  if (paged) {
+    w.kv.layout = workloads::KvLayout::paged;
+    w.kv.page_size = 16;
+  }
+  for (std::int32_t i = 0; i < items; ++i) w.requests.push_back({queries, tokens});
+  return w;
+}
+
+void probe_kernels(std::int32_t head_dim, bool paged, bool masked, const MeasureOptions& options,
+                   const std::function<void(const KernelProbe&)>& found) {
+  const Workload any = probe_workload(head_dim, 8, paged, masked, 1, 64);
+  std::vector<KernelConfig> configs = kernel_configs(any);
+  if (!masked) {
+    for (const KernelConfig& config : whole_item_configs(any)) configs.push_back(config);
+  }
+  for (const KernelConfig& config : configs) {
+    KernelProbe probe;
+    probe.geometry = any.geometry;
+    probe.paged = paged;
+    probe.masked = masked;
+    probe.config = config;
+    if (residency(any, config).workers == 0) continue;
+    ConfigProbes(probe, options, found).run();
+  }
+}
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one worker of each compiled kernel takes, alone on the device, with K and V in L2: the microbenchmarks that the
+// kernels' constants are made of (docs/measuring.md). No probe fills the device or touches DRAM.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "gpu/kernel_config.h"
+#include "gpu/measure.h"
+#include "workloads/workload.h"
+
+namespace splitwave::gpu {
+
+/// The kinds of probes. A round is as many tokens as a worker's warps take at a time, one chunk each.
+enum class ProbeKind {
+  empty,   ///< one item without tokens
+  item,    ///< one item of `count` tokens
+  items,   ///< one list of `count` items of a round each
+  splits,  ///< one output in `count` parts of a round, merged by the last arriver
+  host,    ///< the same, merged by the CTA of the first part
+  kernel,  ///< the same, merged by a second kernel
+  queue,   ///< `count` lists of a round each that one worker takes from a queue
+  short_items,  ///< one list of `count` items of 16 tokens
+  crowd,        ///< such a list in each worker that is resident
+  waves,        ///< `count` times as many items of few tokens as workers are resident, K and V in L2
+  table    ///< one of two items of different lengths, at most a round: items come from the table
+};
+std::string to_string(ProbeKind kind);
+
+struct KernelProbe {
+  workloads::Geometry geometry;
+  bool paged = false;
+  bool masked = false;
+  KernelConfig config;
+  bool any_plan = false;  ///< by the kernel that runs any plan, though the config has one for single items
+  ProbeKind kind = ProbeKind::empty;
+  std::int32_t count = 0;
+  double seconds = 0;  ///< median
+};
+
+/// What the compiled kernel of a config takes of an SM, as the CUDA runtime reports it.
+struct KernelResources {
+  std::int32_t threads = 0;
+  std::int32_t registers_per_thread = 0;
+  std::int64_t shared_bytes = 0;  ///< of a CTA, by its cluster
+  Residency where;
+};
+KernelResources resources(const workloads::Workload& workload, const KernelConfig& config);
+
+/// Tokens of a worker's round.
+std::int32_t round_tokens(const KernelConfig& config);
+
+/// Probes every config of one geometry: head_dim 64, 128 or 256 with as many query rows as its kernels take, f16.
+/// Throws as kernel_configs() and Decoder do.
+void probe_kernels(std::int32_t head_dim, bool paged, bool masked, const MeasureOptions& options,
+                   const std::function<void(const KernelProbe&)>& found);
+
+/// Workload that the probes of a config of `rows` rows run on: `items` requests of `tokens` tokens, one KV head.
+workloads::Workload probe_workload(std::int32_t head_dim, std::int32_t rows, bool paged, bool masked,
+                                   std::int32_t items, std::int32_t tokens);
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/alternatives.h"
+
+#include <algorithm>
+
+#include "simulator/clusters.h"
+
+namespace splitwave::simulator {
+namespace {
+
+using schedules::Plan;
+using workloads::Workload;
+
+bool covers(const KernelVariant& variant, const Workload& workload) {
+  const workloads::Geometry& g = workload.geometry;
+  const bool masked = workloads::max_query_len(workload) > 1 && (g.causal || g.window.has_value());
+  return !variant.kernel.config.empty() && g.head_dim >= variant.head_dim_least && g.head_dim <= variant.head_dim_most &&
+         g.head_dim == g.value_dim && g.dtype != workloads::Dtype::f32 && variant.kernel.masked == masked;
+}
+
+/// The variant's kernel with clusters of this size.
+KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& costs) {
+  KernelProfile kernel = variant.kernel;
+  kernel.config += "c" + std::to_string(costs.cluster);
+  kernel.cluster = costs.cluster;
+  if (costs.cluster > 1) kernel.shared_bytes = variant.cluster_shared_bytes;
+  // Only the sum of prologue and epilogue is known. The epilogue is the same code in both kernels.
+  const bool single = costs.single_item_fixed_seconds > 0;
+  kernel.epilogue_seconds = (single ? costs.single_item_fixed_seconds : costs.fixed_seconds) / 2;
+  kernel.prologue_seconds = std::max(0.0, costs.fixed_seconds - kernel.epilogue_seconds);
+  kernel.single_item_prologue_seconds = single ? costs.single_item_fixed_seconds - kernel.epilogue_seconds : 0;
+  kernel.bytes_in_flight *= costs.cluster;
+  kernel.tile_tokens *= costs.cluster;
+  kernel.most_tokens *= costs.cluster;
+  for (double* clocks : {&kernel.chain_clocks, &kernel.single_item_chain_clocks, &kernel.paged_chain_clocks,
+                         &kernel.paged_single_item_chain_clocks, &kernel.crowded_clocks}) {
+    *clocks /= costs.cluster;
+  }
+  kernel.merge_seconds_per_split *= costs.merge_share;
+  kernel.merge_batch_seconds *= costs.merge_share;
+  return kernel;
+}
+
+bool uniform(const Workload& workload) {
+  return std::all_of(workload.requests.begin(), workload.requests.end(),
+                     [&](const workloads::Request& r) { return r == workload.requests.front(); });
+}
+
+/// No output is split, and no item empty or longer than the CTAs hold.
+bool holds_whole_items(const Plan& plan, std::int32_t most_tokens) {
+  return plan.merges.empty() && std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
+           return item.tokens() > 0 && item.tokens() <= most_tokens;
+         });
+}
+
+}  // namespace
+
+std::vector<KernelProfile> alternatives(const KernelFamily& family, const Workload& workload, const Machine& machine,
+                                        std::int32_t rows) {
+  std::int32_t least = 0;
+  std::int32_t most = 0;
+  for (const KernelVariant& variant : family.variants) {
+    if (!covers(variant, workload)) continue;
+    const std::int32_t held = variant.kernel.most_rows;
+    if (held >= rows && (least == 0 || held < least)) least = held;
+    most = std::max(most, held);
+  }
+  const std::int32_t wanted = least > 0 ? least : most;
+  std::vector<KernelProfile> all;
+  for (const KernelVariant& variant : family.variants) {
+    if (!covers(variant, workload) || (rows != kAnyRows && variant.kernel.most_rows != wanted)) continue;
+    for (const ClusterCosts& costs : variant.clusters) {
+      if (costs.cluster > 1 && machine.compute_capability < "9.0") continue;
+      KernelProfile kernel = with_cluster(variant, costs);
+      if (resident_workers(machine, kernel.cluster, ctas_per_sm(machine, kernel)) > 0) all.push_back(std::move(kernel));
+    }
+  }
+  return all;
+}
+
+bool one_item_per_list(const Workload& workload, const Plan& plan) {
+  const std::int32_t group = workload.geometry.group();
+  const auto lists = static_cast<std::size_t>(plan.lists());
+  if (plan.merge == schedules::MergeKind::host_cta || plan.dispatch == schedules::Dispatch::queue) return false;
+  if (workloads::max_query_len(workload) != 1 || lists != plan.items.size()) return false;
+  for (std::size_t i = 0; i < lists; ++i) {
+    if (plan.cta_begin[i] != static_cast<std::int32_t>(i)) return false;
+  }
+  return std::all_of(plan.outputs.begin(), plan.outputs.end(), [&](const schedules::OutputTile& tile) {
+    return tile.head_count == group && tile.head_begin % group == 0 && tile.row_begin == 0 && tile.row_end == group;
+  });
+}
+
+std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload& workload, const Plan& plan) {
+  if (kernel.config.empty()) return with_tile_of(plan, kernel);
+  const bool single = kernel.single_item_prologue_seconds > 0 && workload.geometry.group() <= kernel.most_rows &&
+                      one_item_per_list(workload, plan) &&
+                      (kernel.most_tokens == 0 || holds_whole_items(plan, kernel.most_tokens));
+  if (kernel.most_tokens > 0 && !single) return std::nullopt;
+  KernelProfile result = kernel;
+  result.reads_table = !single || !uniform(workload);
+  const bool paged = workload.kv.layout == workloads::KvLayout::paged;
+  result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;
+  if (single) {
+    result.prologue_seconds = kernel.single_item_prologue_seconds + (uniform(workload) ? 0 : kernel.table_seconds);
+    result.crowd_start_seconds = kernel.single_item_crowd_start_seconds;
+    result.chain_clocks = paged ? kernel.paged_single_item_chain_clocks : kernel.single_item_chain_clocks;
+  }
+  if (paged) result.prologue_seconds += kernel.paged_seconds;
+  return result;
+}
+
+Plan in_row_blocks(const Plan& plan, std::int32_t rows) {
+  const auto blocks_of = [&](const schedules::OutputTile& tile) { return rows > 0 ? (tile.rows() + rows - 1) / rows : 1; };
+  std::int32_t most = 1;
+  for (const schedules::OutputTile& tile : plan.outputs) most = std::max(most, blocks_of(tile));
+  if (most == 1) return plan;
+  Plan result = plan;
+  result.outputs.clear();
+  result.items.clear();
+  result.merges.clear();
+  result.cta_begin = {0};
+  const auto output_count = static_cast<std::int32_t>(plan.outputs.size());
+  for (std::int32_t block = 0; block < most; ++block) {
+    for (schedules::OutputTile tile : plan.outputs) {
+      const std::int32_t end = tile.row_end;
+      tile.row_begin = std::min(end, tile.row_begin + block * rows);
+      tile.row_end = std::min(end, tile.row_begin + rows);
+      result.outputs.push_back(tile);
+    }
+    for (std::int32_t list = 0; list < plan.lists(); ++list) {
+      for (schedules::Item item : plan.list(list)) {
+        // A block without rows has nothing to read.
+        if (blocks_of(plan.outputs[static_cast<std::size_t>(item.output)]) <= block) item.kv_end = item.kv_begin;
+        item.output += block * output_count;
+        if (item.slot >= 0) item.slot += block * plan.slots();
+        result.items.push_back(item);
+      }
+      result.cta_begin.push_back(static_cast<std::int32_t>(result.items.size()));
+    }
+    for (schedules::Merge merge : plan.merges) {
+      merge.output += block * output_count;
+      merge.slot_begin += block * plan.slots();
+      merge.slot_end += block * plan.slots();
+      result.merges.push_back(merge);
+    }
+  }
+  result.workers *= most;
+  return result;
+}
+
+}  // namespace splitwave::simulator

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernels that are compiled in many configs, any of which can run a plan.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "schedules/plan.h"
+#include "simulator/kernel.h"
+#include "simulator/machine.h"
+#include "workloads/workload.h"
+
+namespace splitwave::simulator {
+
+inline constexpr std::int32_t kAnyRows = 0;
+
+/// The compiled configs of the family that can serve the workload on the machine, each with every size of cluster:
+/// those of the least rows that hold `rows` packed rows (if none does, of the most; kAnyRows: all), masked ones exactly
+/// where rows of a tile may see different ranges. None if the family has no configs for the geometry.
+std::vector<KernelProfile> alternatives(const KernelFamily& family, const workloads::Workload& workload,
+                                        const Machine& machine, std::int32_t rows);
+
+/// The kernel of the config that runs the plan: where each list is one item of single queries, the config may have a
+/// shorter one. Nothing if none of the config's kernels can run it. Kernels without configs run any plan as they are.
+std::optional<KernelProfile> as_run(const KernelProfile& kernel, const workloads::Workload& workload,
+                                    const schedules::Plan& plan);
+
+/// Whether lists have one item each, with all query heads of a KV head and a single query, and no CTA waits for others:
+/// what single-item kernels run.
+bool one_item_per_list(const workloads::Workload& workload, const schedules::Plan& plan);
+
+/// The plan as CTAs of at most `rows` rows run it: an output tile of more rows becomes several, whose lists lie side by
+/// side, all first parts before all second ones. 0: as it is.
+schedules::Plan in_row_blocks(const schedules::Plan& plan, std::int32_t rows);
+
+}  // namespace splitwave::simulator

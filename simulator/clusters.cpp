@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/clusters.h"
+
+#include <utility>
+#include <vector>
+
+namespace splitwave::simulator {
+namespace {
+
+/// Groups of SMs that can hold a cluster. Those of two lie on the two SMs of a TPC, which are never parted.
+const std::vector<std::int32_t>& groups_for(const Machine& machine, std::int32_t cluster) {
+  const bool whole = cluster <= 2 || machine.cluster_sms_per_gpc.empty();
+  return whole ? machine.sms_per_gpc : machine.cluster_sms_per_gpc;
+}
+
+/// Pairs of SMs of one TPC, which are behind one port.
+void pair_up(const Machine& machine, Machine& result) {
+  result.port_of_sm.clear();
+  for (std::size_t sm = 0; sm + 1 < machine.port_of_sm.size(); sm += 2) {
+    result.port_of_sm.push_back(machine.port_of_sm[sm]);
+  }
+  result.dispatch_order.clear();
+  std::vector<bool> placed(machine.dispatch_order.size() / 2 + 1, false);
+  for (const std::int32_t sm : machine.dispatch_order) {
+    const auto pair = static_cast<std::size_t>(sm / 2);
+    if (!placed[pair]) result.dispatch_order.push_back(sm / 2);
+    placed[pair] = true;
+  }
+}
+
+/// Larger clusters lie behind several ports of a GPC, which has as many of them as others: a GPC is their port.
+void spread_over_gpcs(const std::vector<std::int32_t>& sms_of_gpc, std::int32_t cluster, Machine& result) {
+  result.port_of_sm.clear();
+  result.dispatch_order.clear();
+  for (std::int32_t round = 0; static_cast<std::int32_t>(result.port_of_sm.size()) < result.sms; ++round) {
+    for (std::size_t gpc = 0; gpc < sms_of_gpc.size(); ++gpc) {
+      const bool room = round < (sms_of_gpc[gpc] + cluster - 1) / cluster || round > result.sms;
+      if (!room || static_cast<std::int32_t>(result.port_of_sm.size()) == result.sms) continue;
+      result.port_of_sm.push_back(static_cast<std::int32_t>(gpc));
+    }
+  }
+}
+
+}  // namespace
+
+std::int32_t resident_workers(const Machine& machine, std::int32_t cluster, std::int32_t per_sm) {
+  std::int32_t workers = 0;
+  for (const std::int32_t size : groups_for(machine, cluster)) workers += size * per_sm / cluster;
+  return workers;
+}
+
+Machine clustered(const Machine& machine, std::int32_t cluster, std::int32_t per_sm) {
+  Machine result = machine;
+  if (cluster <= 1) return result;
+  result.sms = (resident_workers(machine, cluster, per_sm) + per_sm - 1) / per_sm;
+  result.sms_per_gpc = {result.sms};
+  // Rates of the whole machine are those of the SMs that clusters can use.
+  const double used = static_cast<double>(result.sms) * cluster / machine.sms;
+  result.sm_bytes_per_second *= cluster;
+  result.mma_flops *= used;
+  result.mma_sync_flops *= used;
+  result.exp_per_second *= used;
+  result.fp32_lanes *= cluster;
+  result.shared_bytes_per_clock *= cluster;
+  result.launch_seconds_per_cta *= cluster;
+  if (machine.port_of_sm.empty()) return result;
+  if (cluster == 2) {
+    pair_up(machine, result);
+  } else {
+    spread_over_gpcs(groups_for(machine, cluster), cluster, result);
+  }
+  return result;
+}
+
+}  // namespace splitwave::simulator
