@@ -28,6 +28,9 @@ class Constants {
   /// An array of integers.
   std::vector<std::int32_t> integers(std::string_view key, std::string_view unit, std::int32_t least,
                                      std::int32_t most);
+  /// The same, or an empty vector if the key is absent.
+  std::vector<std::int32_t> optional_integers(std::string_view key, std::string_view unit, std::int32_t least,
+                                              std::int32_t most);
   void finish() const;
 
   /// "constants.KEY", for messages about contradictions.
