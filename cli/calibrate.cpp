@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
+#include "base/error.h"
 #include "base/output_files.h"
 #include "cli/commands.h"
 #include "cli/executor.h"
@@ -23,8 +24,14 @@ struct CalibrateOptions {
 };
 
 void calibrate(const CalibrateOptions& options) {
-  require_executor(options.executor);
   const bool cuda = options.executor == "cuda";
+  if (!cuda && !options.like.empty()) {
+    throw base::InputError("--like with --executor cpu: nothing of a CPU is taken over; allowed: --executor cuda");
+  }
+  if (cuda && options.threads > 0) {
+    throw base::InputError("--threads with --executor cuda: no threads are measured; allowed: --executor cpu");
+  }
+  require_executor(options.executor);
   std::string known;
   if (cuda) known = simulator::machine_text(studies::calibration_base(options.like));
   const studies::Calibration result =
@@ -44,7 +51,7 @@ void add_calibrate(CLI::App& program, int&) {
   verb->footer(
       "  splitwave calibrate --out cpu.json\n"
       "  splitwave calibrate --executor cuda --out my-gpu.json --points my-gpu.csv\n"
-      "  splitwave simulate -w llama-3-8b:8q1s32k --gpu my-gpu.json");
+      "  splitwave simulate -w llama-3-8b:8q1s32k --gpu h200,h200-calibrated");
   add_executor_option(*verb, options->executor);
   add_threads_option(*verb, options->threads);
   add_new_file_option(*verb, "--out", options->file, "write the machine file (docs/simulator.md)");

@@ -59,7 +59,7 @@ Machine fit_memory(Machine machine, std::span<const BandwidthPoint> points) {
     Machine fitted = machine;
     fitted.dram_latency_seconds = std::exp(logs[0]);
     fitted.dram_queue_seconds = fitted.dram_latency_seconds / (1 + std::exp(-logs[1]));  // less than the latency
-    fitted.dram_bytes_per_second = std::exp(logs[2]);
+    fitted.dram_bytes_per_second = std::min(most, std::exp(logs[2]));
     fitted.dram_asymptote = fitted.dram_bytes_per_second * (1 + std::exp(logs[3]));
     return fitted;
   };

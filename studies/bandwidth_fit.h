@@ -20,8 +20,9 @@ struct BandwidthPoint {
 double law_bandwidth(const simulator::Machine& machine, const BandwidthPoint& point);
 
 /// The machine with those dram_latency, dram_queue_latency, dram_asymptote and dram_bandwidth that make the largest
-/// relative error over the points least. The machine says how many SMs there are, and its sm_bandwidth and l2_bandwidth
-/// stay. Throws std::invalid_argument if there are fewer than four points.
+/// relative error over the points least; dram_bandwidth is not above what was measured. The machine says how many SMs
+/// there are, and its sm_bandwidth and l2_bandwidth stay. Throws std::invalid_argument if there are fewer than four
+/// points.
 simulator::Machine fit_memory(simulator::Machine machine, std::span<const BandwidthPoint> points);
 
 /// The largest relative error of the law over the points, and where it is.

@@ -31,17 +31,28 @@ Json to_json(const FileConstant& constant) {
   return {{"value", value}, {"unit", constant.unit}, {"source", constant.source}, {"confidence", constant.confidence}};
 }
 
+/// On one line, with spaces after commas and colons.
+std::string spaced(const Json& value) {
+  if (!value.is_structured()) return value.dump();
+  std::string text;
+  for (const auto& [key, member] : value.items()) {
+    if (!text.empty()) text += ", ";
+    text += value.is_object() ? fmt::format("{}: {}", Json(key).dump(), spaced(member)) : spaced(member);
+  }
+  return value.is_object() ? "{" + text + "}" : "[" + text + "]";
+}
+
 /// One line per member, and one per constant, as the shipped files have them.
 std::string print(const Json& document) {
   std::string text = "{\n";
   for (const auto& [key, value] : document.items()) {
     if (key == "constants") continue;
-    text += fmt::format("  {}: {},\n", Json(key).dump(), value.dump());
+    text += fmt::format("  {}: {},\n", Json(key).dump(), spaced(value));
   }
   text += "  \"constants\": {\n";
   std::size_t left = document["constants"].size();
   for (const auto& [key, value] : document["constants"].items()) {
-    text += fmt::format("    {}: {}{}\n", Json(key).dump(), value.dump(), --left > 0 ? "," : "");
+    text += fmt::format("    {}: {}{}\n", Json(key).dump(), spaced(value), --left > 0 ? "," : "");
   }
   return text + "  }\n}\n";
 }

@@ -68,11 +68,10 @@ std::int64_t plain_bytes(std::int32_t threads) {
   return std::int64_t{threads} * kReadWordsLoads * 16;
 }
 
-/// Launches of the plain read, each `next` bytes behind the one before.
+/// Launches of the plain read, each of the bytes behind those of the one before.
 struct PlainReads {
   const char* data;
   std::int64_t bytes;
-  std::int64_t next;
   std::int64_t launches;
 };
 
@@ -80,7 +79,7 @@ Rate plain_rate(const PlainReads& reads, std::int32_t ctas, std::int32_t threads
   const DeviceBuffer<std::uint32_t> sink(1);
   const auto queue = [&] {
     for (std::int64_t i = 0; i < reads.launches; ++i) {
-      ReadWordsParams params{reads.data + i * reads.next, reads.bytes / 16, sink.get()};
+      ReadWordsParams params{reads.data + i * reads.bytes, reads.bytes / 16, sink.get()};
       launch_kernel({read_words_kernel(), dim3(static_cast<unsigned>(ctas)), threads, 0, 1, false}, &params, stream);
     }
   };
@@ -135,19 +134,9 @@ std::vector<ReadPoint> plain_read_memory() {
       const std::int64_t bytes = round_down(static_cast<std::int64_t>(guess * 400e-6), ctas * plain_bytes(threads));
       const std::int64_t launches =
           std::min(pool.bytes() / bytes, std::max<std::int64_t>(4, kBytesPerCycle / bytes + 1));
-      const Rate rate = plain_rate({pool.data(), bytes, bytes, launches}, ctas, threads, stream.get());
+      const Rate rate = plain_rate({pool.data(), bytes, launches}, ctas, threads, stream.get());
       points.push_back({ctas, plain_bytes(threads), rate});
     }
-  }
-  return points;
-}
-
-std::vector<ReadPoint> plain_read_l2_alone() {
-  const Stream stream = make_stream();
-  const ReadPool pool(stream.get());
-  std::vector<ReadPoint> points;
-  for (const std::int32_t threads : kPlainThreads) {
-    points.push_back({1, plain_bytes(threads), plain_rate({pool.data(), 16 * kMiB, 0, 4}, 1, threads, stream.get())});
   }
   return points;
 }

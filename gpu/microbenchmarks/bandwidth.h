@@ -46,9 +46,6 @@ std::vector<ReadPoint> stream_memory(bool interleaved);
 /// 64 KiB in flight at most. Bytes over the time until the last CTA ends.
 std::vector<ReadPoint> plain_read_memory();
 
-/// The same by a lone CTA, of 16 MiB in L2.
-std::vector<ReadPoint> plain_read_l2_alone();
-
 /// L2 and beyond: footprints of 1 to 96 MiB, by one CTA of 128 KiB on each SM.
 std::vector<CachedPoint> stream_footprints();
 
