@@ -24,8 +24,8 @@ struct StreamParams {
   const char* data = nullptr;
   std::int64_t step = 0;                  ///< bytes from what the CTA's warps read at once to what they read next
   std::int64_t region_stride = 0;         ///< 0: all read the same, each from a place of its own
-  std::int64_t region_bytes = 0;          ///< a multiple of the bytes in flight
-  std::int64_t offset = 0;                ///< into the region, where reading begins; a multiple of the same
+  std::int64_t region_bytes = 0;          ///< a multiple of `step`
+  std::int64_t offset = 0;                ///< into the region, where reading begins; a multiple of `step`
   std::int64_t clocks = 0;                ///< that a warp reads for
   const std::uint32_t* active = nullptr;  ///< bit mask of SM ids whose CTAs read; null: all
   StreamCount* counts = nullptr;          ///< [CTA][warp]
