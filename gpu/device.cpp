@@ -24,6 +24,15 @@ bool has_device() {
 
 namespace {
 
+std::string text_of(const cudaUUID_t& uuid) {
+  std::string text = "GPU";
+  for (std::size_t i = 0; i < sizeof(uuid.bytes); ++i) {
+    if (i == 0 || i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", static_cast<unsigned char>(uuid.bytes[i]));
+  }
+  return text;
+}
+
 Device query_device(int index) {
   cudaDeviceProp properties{};
   int driver = 0;
@@ -37,6 +46,7 @@ Device query_device(int index) {
   device.l2_bytes = properties.l2CacheSize;
   device.shared_bytes_per_cta = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);
   device.cuda = fmt::format("{}.{}", driver / 1000, driver % 1000 / 10);
+  device.uuid = text_of(properties.uuid);
   std::ifstream("/sys/module/nvidia/version") >> device.driver;
   return device;
 }

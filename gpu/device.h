@@ -16,6 +16,7 @@ struct Device {
   std::int64_t shared_bytes_per_cta = 0;
   std::string cuda;    ///< highest CUDA version that the driver knows, "13.0"
   std::string driver;  ///< version of the driver, "580.159.04"; empty if the system does not say
+  std::string uuid;    ///< of the chip, as nvidia-smi writes it: "GPU-01234567-89ab-..."
 };
 
 /// True if a CUDA device can be used. Throws DeviceError if there is one and it is broken.

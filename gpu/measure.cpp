@@ -4,14 +4,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <functional>
 #include <memory>
 #include <vector>
 
-#include "base/quantile.h"
 #include "gpu/buffer.h"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/utilities.h"
+#include "gpu/replay.h"
 
 namespace splitwave::gpu {
 
@@ -24,47 +23,11 @@ constexpr std::int64_t kMostLaunches = 4096;  // of one graph
 constexpr double kGuessBytesPerSecond = 4e12;
 constexpr double kGuessLaunchSeconds = 2e-6;
 
-/// Replays what `replay` queues on the stream and divides by `launches`.
-Timing time_replays(cudaStream_t stream, const std::function<void()>& replay, std::int64_t launches,
-                    const MeasureOptions& options) {
-  const Event begin = make_event();
-  const Event end = make_event();
-  std::vector<double> seconds;
-  replay();
-  for (std::int32_t i = 0; i < options.replays; ++i) {
-    SPLITWAVE_CUDA_CHECK(cudaEventRecord(begin.get(), stream));
-    replay();
-    SPLITWAVE_CUDA_CHECK(cudaEventRecord(end.get(), stream));
-    SPLITWAVE_CUDA_CHECK(cudaEventSynchronize(end.get()));
-    float milliseconds = 0;
-    SPLITWAVE_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, begin.get(), end.get()));
-    seconds.push_back(static_cast<double>(milliseconds) * 1e-3 / static_cast<double>(launches));
-  }
-  Timing timing;
-  timing.median = base::quantile(seconds, 0.5);
-  timing.p20 = base::quantile(seconds, 0.2);
-  timing.p80 = base::quantile(seconds, 0.8);
-  timing.samples = options.replays;
-  timing.launches_per_replay = launches;
-  return timing;
-}
-
 std::int64_t launches_for(const Workload& workload, std::int32_t copies, const MeasureOptions& options) {
   const double guess =
       static_cast<double>(workloads::minimal_bytes(workload)) / kGuessBytesPerSecond + kGuessLaunchSeconds;
   const auto cycles = static_cast<std::int64_t>(std::ceil(options.seconds_per_replay / (guess * copies)));
   return copies * std::clamp<std::int64_t>(cycles, 1, std::max<std::int64_t>(1, kMostLaunches / copies));
-}
-
-GraphExec capture(cudaStream_t stream, const std::function<void()>& launch) {
-  SPLITWAVE_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  launch();
-  cudaGraph_t graph = nullptr;
-  SPLITWAVE_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
-  const Graph owner(graph);
-  cudaGraphExec_t executable = nullptr;
-  SPLITWAVE_CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
-  return GraphExec(executable);
 }
 
 Timing time_reads(const Workload& workload, const DeviceTensors& tensors, cudaStream_t stream, std::int64_t launches,
@@ -78,7 +41,7 @@ Timing time_reads(const Workload& workload, const DeviceTensors& tensors, cudaSt
     params.words = a.first_page.back() * params.words_per_page;
   }
   params.sink = sink.get();
-  const GraphExec graph = capture(stream, [&] {
+  const auto queue = [&] {
     for (std::int64_t i = 0; i < launches; ++i) {
       const DevicePointers pointers = tensors.pointers(static_cast<std::int32_t>(i % tensors.copies()));
       params.k = pointers.k;
@@ -86,11 +49,8 @@ Timing time_reads(const Workload& workload, const DeviceTensors& tensors, cudaSt
       void* arguments[] = {&params};
       SPLITWAVE_CUDA_CHECK(cudaLaunchKernel(read_kernel_function(), dim3(ctas), dim3(512), arguments, 0, stream));
     }
-  });
-  const Timing timing = time_replays(
-      stream, [&] { SPLITWAVE_CUDA_CHECK(cudaGraphLaunch(graph.get(), stream)); }, launches, options);
-  SPLITWAVE_CUDA_CHECK(cudaStreamSynchronize(stream));
-  return timing;
+  };
+  return time_captured(stream, queue, launches, options.replays);
 }
 
 }  // namespace
@@ -112,7 +72,7 @@ Timing time_plan(const Workload& workload, const DeviceTensors& tensors, Decoder
   }
   decoder.capture(pointers);
   const Timing timing = time_replays(
-      static_cast<cudaStream_t>(decoder.stream()), [&] { decoder.replay(); }, launches, options);
+      static_cast<cudaStream_t>(decoder.stream()), [&] { decoder.replay(); }, launches, options.replays);
   decoder.synchronize();
   return timing;
 }
@@ -136,16 +96,13 @@ Timing time_empty_kernel(const MeasureOptions& options) {
   const Stream stream = make_stream();
   constexpr std::int64_t kLaunches = 1000;
   ReadParams params;  // no words: reads nothing
-  const GraphExec graph = capture(stream.get(), [&] {
+  const auto queue = [&] {
     for (std::int64_t i = 0; i < kLaunches; ++i) {
       void* arguments[] = {&params};
       SPLITWAVE_CUDA_CHECK(cudaLaunchKernel(read_kernel_function(), dim3(1), dim3(128), arguments, 0, stream.get()));
     }
-  });
-  const Timing timing = time_replays(
-      stream.get(), [&] { SPLITWAVE_CUDA_CHECK(cudaGraphLaunch(graph.get(), stream.get())); }, kLaunches, options);
-  SPLITWAVE_CUDA_CHECK(cudaStreamSynchronize(stream.get()));
-  return timing;
+  };
+  return time_captured(stream.get(), queue, kLaunches, options.replays);
 }
 
 DeviceState device_state() {

@@ -72,8 +72,15 @@ std::int32_t Constants::integer(std::string_view key, std::string_view unit, std
 
 std::vector<std::int32_t> Constants::integers(std::string_view key, std::string_view unit, std::int32_t least,
                                               std::int32_t most) {
+  std::vector<std::int32_t> found = optional_integers(key, unit, least, most);
+  if (found.empty()) throw base::InputError(fmt::format("{}: {} is missing", where_, path_of(key)));
+  return found;
+}
+
+std::vector<std::int32_t> Constants::optional_integers(std::string_view key, std::string_view unit, std::int32_t least,
+                                                       std::int32_t most) {
   const JsonValue* value = value_of(key, unit);
-  if (value == nullptr) throw base::InputError(fmt::format("{}: {} is missing", where_, path_of(key)));
+  if (value == nullptr) return {};
   const std::string allowed = fmt::format("an array of integers from {} to {}", least, most);
   if (!value->is(JsonValue::Kind::array) || value->items.empty()) {
     refuse_value(where_, path_of(key) + ".value", value->shown(), allowed);
@@ -87,13 +94,6 @@ std::vector<std::int32_t> Constants::integers(std::string_view key, std::string_
     result.push_back(static_cast<std::int32_t>(*number));
   }
   return result;
-}
-
-std::vector<std::int32_t> Constants::optional_integers(std::string_view key, std::string_view unit, std::int32_t least,
-                                                       std::int32_t most) {
-  if (has(key)) return integers(key, unit, least, most);
-  asked_.emplace(key);
-  return {};
 }
 
 std::vector<double> Constants::numbers(std::string_view key, std::string_view unit, double scale, double least,

@@ -29,12 +29,12 @@ class Constants {
   /// An array of integers.
   std::vector<std::int32_t> integers(std::string_view key, std::string_view unit, std::int32_t least,
                                      std::int32_t most);
+  /// The same, or an empty vector if the key is absent.
+  std::vector<std::int32_t> optional_integers(std::string_view key, std::string_view unit, std::int32_t least,
+                                              std::int32_t most);
   /// An array of exactly `count` numbers, times `scale`.
   std::vector<double> numbers(std::string_view key, std::string_view unit, double scale, double least, double most,
                               std::size_t count);
-  /// The same, or an empty one if the key is absent.
-  std::vector<std::int32_t> optional_integers(std::string_view key, std::string_view unit, std::int32_t least,
-                                              std::int32_t most);
   bool has(std::string_view key) const { return object_.find(key) != nullptr; }
   void finish() const;
 

@@ -250,7 +250,6 @@ void Engine::dispatch_freed() {
   } else {
     start = std::max(now_, dispatcher_free_) + starting * machine_->launch_seconds_per_cta;
     dispatcher_free_ = start;
-    if (kernel_->cluster > 1) start += machine_->cluster_launch_seconds;
   }
   const std::int32_t end = next_list_ + static_cast<std::int32_t>(starting);
   busy_.all += starting;

@@ -134,6 +134,14 @@ KernelFamily load_kernel(const std::string& name_or_file) {
                                      base::join(kernel_names())));
 }
 
+std::string kernel_text(const std::string& name) {
+  for (const base::EmbeddedFile& file : kernel_files()) {
+    if (file.name == name || file.name == name + ".json") return std::string(file.text);
+  }
+  throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}", base::printable(name),
+                                     base::did_you_mean(name, kernel_names()), base::join(kernel_names())));
+}
+
 const KernelFamily& family_of(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload) {
   const std::string_view name = schedules::kernel_of(schedule, workload, num_splits);
   const auto family = shipped().find(name);

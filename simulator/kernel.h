@@ -12,6 +12,9 @@
 
 namespace splitwave::simulator {
 
+/// The profile of the project's own CUDA kernels.
+inline constexpr std::string_view kOwnKernel = "splitwave";
+
 /// The instruction that multiplies tiles, which fixes the rate that a kernel can reach. cuda_core: no tensor core.
 enum class MmaInstruction { mma_sync, wgmma, cuda_core };
 
@@ -111,6 +114,9 @@ struct KernelFamily {
 /// A shipped kernel by name or a JSON file by path. Throws InputError with the nearest names, or with file, key, value
 /// and what is allowed.
 KernelFamily load_kernel(const std::string& name_or_file);
+
+/// The file of a shipped kernel. Throws InputError with the nearest names.
+std::string kernel_text(const std::string& name);
 
 /// The same from text; `where` begins error messages.
 KernelFamily parse_kernel(std::string_view text, const std::string& where);

@@ -2,6 +2,7 @@
 #include "simulator/machine.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -60,6 +61,35 @@ void check_consistent(const Machine& machine, const Constants& constants) {
           "at most shared_memory_per_sm - shared_memory_reserved");
 }
 
+/// The same for what is known of SMs by number.
+void check_by_sm(const Machine& machine, const Constants& constants) {
+  const auto sms = static_cast<std::size_t>(machine.sms);
+  const auto require = [&](bool good, std::string_view key, const std::string& value, const std::string& allowed) {
+    if (!good) base::refuse_value(constants.where(), constants.path_of(key) + ".value", value, allowed);
+  };
+  const auto require_size = [&](std::string_view key, const std::vector<std::int32_t>& list) {
+    require(list.empty() || list.size() == sms, key, fmt::format("a list of {}", list.size()),
+            fmt::format("an entry for each of the {} sms", machine.sms));
+  };
+  require_size("gpc_of_sm", machine.gpc_of_sm);
+  require_size("port_of_sm", machine.port_of_sm);
+  require_size("dispatch_order", machine.dispatch_order);
+  std::vector<std::int32_t> members(machine.sms_per_gpc.size(), 0);
+  for (const std::int32_t gpc : machine.gpc_of_sm) {
+    require(static_cast<std::size_t>(gpc) < members.size(), "gpc_of_sm", fmt::format("GPC {}", gpc),
+            "an index into sms_per_gpc");
+    ++members[static_cast<std::size_t>(gpc)];
+  }
+  require(machine.gpc_of_sm.empty() || members == machine.sms_per_gpc, "gpc_of_sm",
+          fmt::format("GPCs of {} SMs", fmt::join(members, ", ")), "as many SMs in each as sms_per_gpc says");
+  std::vector<bool> placed(sms, false);
+  for (const std::int32_t sm : machine.dispatch_order) {
+    require(static_cast<std::size_t>(sm) < sms && !placed[static_cast<std::size_t>(sm)], "dispatch_order",
+            fmt::format("SM {}", sm), fmt::format("each SM from 0 to {} once", machine.sms - 1));
+    placed[static_cast<std::size_t>(sm)] = true;
+  }
+}
+
 void read_constants(Machine& machine, Constants& constants) {
   machine.sms = constants.integer("sms", "SM", 1, 100'000);
   machine.sms_per_gpc = constants.integers("sms_per_gpc", "SM", 1, 100'000);
@@ -92,10 +122,13 @@ void read_constants(Machine& machine, Constants& constants) {
   machine.launch_seconds = constants.number("launch", "ns", 1e-9, 0, 1e9);
   machine.launch_seconds_per_cta = constants.number("launch_per_cta", "ns", 1e-9, 0, 1e6);
   machine.flag_seconds = constants.number("flag", "ns", 1e-9, 0, 1e6);
-  machine.cluster_launch_seconds = constants.optional_number("cluster_launch", "ns", 1e-9, 0, 1e9).value_or(0);
+  machine.launch_stream_seconds = constants.optional_number("launch_stream", "ns", 1e-9, 0, 1e9);
+  machine.launch_programmatic_seconds = constants.optional_number("launch_programmatic", "ns", 1e-9, 0, 1e9);
+  machine.atomic_seconds = constants.optional_number("atomic", "ns", 1e-9, 0, 1e6);
+  machine.cluster_sms_per_gpc = constants.optional_integers("cluster_sms_per_gpc", "SM", 1, 100'000);
+  machine.gpc_of_sm = constants.optional_integers("gpc_of_sm", "1", 0, 100'000);
   machine.port_of_sm = constants.optional_integers("port_of_sm", "1", 0, 100'000);
   machine.dispatch_order = constants.optional_integers("dispatch_order", "SM", 0, 100'000);
-  machine.cluster_sms_per_gpc = constants.optional_integers("cluster_sms_per_gpc", "SM", 1, 100'000);
   constants.finish();
 }
 
@@ -138,19 +171,39 @@ Machine parse_machine(const std::string& text, const std::string& where) {
   Constants constants(fields.at("constants"), where, "constants");
   read_constants(machine, constants);
   check_consistent(machine, constants);
+  check_by_sm(machine, constants);
   return machine;
 }
 
-Machine load_machine(const std::string& name_or_file) {
+namespace {
+
+/// A machine file and what error messages call it.
+struct NamedText {
+  std::string where;
+  std::string text;
+};
+
+NamedText find_machine(const std::string& name_or_file) {
   if (const base::EmbeddedFile* file = shipped_file(lower(name_or_file)); file != nullptr) {
-    return parse_machine(std::string(file->text), std::string(file->name));
+    return {std::string(file->name), std::string(file->text)};
   }
   if (base::means_file(name_or_file)) {
-    return parse_machine(base::read_text_file(name_or_file), name_or_file);
+    return {name_or_file, base::read_text_file(name_or_file)};
   }
   std::string hint = base::did_you_mean(lower(name_or_file), machine_names());
   throw InputError(fmt::format("gpu: unknown machine {}{}; allowed: {}, or a JSON file", base::printable(name_or_file),
                                hint, base::join(machine_names())));
+}
+
+}  // namespace
+
+std::string machine_text(const std::string& name_or_file) {
+  return find_machine(name_or_file).text;
+}
+
+Machine load_machine(const std::string& name_or_file) {
+  const NamedText found = find_machine(name_or_file);
+  return parse_machine(found.text, found.where);
 }
 
 Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
@@ -171,6 +224,11 @@ Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
     const auto gpcs = std::min(static_cast<std::int32_t>(machine.sms_per_gpc.size()), overrides.sms);
     machine.sms_per_gpc.assign(static_cast<std::size_t>(gpcs), overrides.sms / gpcs);
     for (std::int32_t i = 0; i < overrides.sms % gpcs; ++i) ++machine.sms_per_gpc[static_cast<std::size_t>(i)];
+    if (machine.sms != overrides.sms) {
+      machine.gpc_of_sm.clear();
+      machine.port_of_sm.clear();
+      machine.dispatch_order.clear();
+    }
     machine.sms = overrides.sms;
   }
   if (overrides.clock_hz != 0) {

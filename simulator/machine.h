@@ -27,9 +27,6 @@ struct Machine {
   std::string compute_capability;  ///< "9.0"; empty where it means nothing
   std::int32_t sms = 0;
   std::vector<std::int32_t> sms_per_gpc;  ///< CTAs are placed round robin over these groups of SMs; adds up to sms
-  std::vector<std::int32_t> cluster_sms_per_gpc;  ///< SMs that clusters of more than two find together; empty: as above
-  std::vector<std::int32_t> port_of_sm;      ///< the way to memory that an SM shares with others; empty: not known
-  std::vector<std::int32_t> dispatch_order;  ///< SMs in the order in which CTAs of one wave get them; empty: by GPCs
   double clock_hz = 0;                       ///< SM clock under load
   double dram_peak_bytes_per_second = 0;  ///< data sheet
   double dram_bytes_per_second = 0;       ///< plateau that a plain read reaches
@@ -50,12 +47,21 @@ struct Machine {
   std::int32_t ctas_per_sm_limit = 0;
   std::int32_t registers_per_sm = 0;  ///< 32-bit registers
   std::int64_t shared_bytes_per_sm = 0;
-  std::int64_t shared_bytes_per_cta = 0;   ///< most that one CTA may take
-  std::int64_t shared_bytes_reserved = 0;  ///< taken by the system for each resident CTA
-  double launch_seconds = 0;               ///< a kernel node of a CUDA graph
-  double launch_seconds_per_cta = 0;       ///< dispatch rate of CTAs
-  double cluster_launch_seconds = 0;       ///< from the end of a cluster to the start of the one that takes its room
-  double flag_seconds = 0;                 ///< a flag written by one CTA is seen by another
+  std::int64_t shared_bytes_per_cta = 0;              ///< most that one CTA may take
+  std::int64_t shared_bytes_reserved = 0;             ///< taken by the system for each resident CTA
+  double launch_seconds = 0;                          ///< a kernel node of a CUDA graph
+  double launch_seconds_per_cta = 0;                  ///< dispatch rate of CTAs
+  double flag_seconds = 0;                            ///< a flag written by one CTA is seen by another
+  std::optional<double> launch_stream_seconds;        ///< a kernel launched on a stream behind another
+  std::optional<double> launch_programmatic_seconds;  ///< a node that starts before the one before has ended
+  std::optional<double> atomic_seconds;               ///< an atomic in L2, there and back
+  /// SMs among which clusters of more than two find room together, of each GPC. Empty: sms_per_gpc.
+  std::vector<std::int32_t> cluster_sms_per_gpc;
+  // What is known of this chip's SMs by number; each is empty or has an entry for every SM.
+  std::vector<std::int32_t> gpc_of_sm;   ///< index into sms_per_gpc
+  std::vector<std::int32_t> port_of_sm;  ///< SMs of a port share what the memory gives it when it is full
+  /// SMs in the order in which they fill: a launch of N CTAs of which an SM holds one has the first N.
+  std::vector<std::int32_t> dispatch_order;
   /// Read bandwidth by number of active SMs, for machines where it was measured (index 0: one SM). Empty: Little's law.
   std::vector<double> bytes_per_second_by_sms;
   std::optional<CpuFigures> cpu;  ///< set for a CPU, and only there
@@ -69,6 +75,9 @@ struct MachineOverrides {
   double clock_hz = 0;
 };
 
+/// The text of the file that load_machine() reads. Throws as it does.
+std::string machine_text(const std::string& name_or_file);
+
 /// A shipped machine by name or alias ("h200", "h100"; case does not matter) or a JSON file by path. Throws InputError
 /// with the nearest names, or with file, key, value and what is allowed.
 Machine load_machine(const std::string& name_or_file);
@@ -77,7 +86,8 @@ Machine load_machine(const std::string& name_or_file);
 Machine parse_machine(const std::string& text, const std::string& where);
 
 /// The machine with overrides applied. Rates of the SMs (tensor cores, special functions) scale with their number and
-/// clock; DRAM and L2 belong to the memory system and do not. Plateau and asymptote of DRAM go with its peak. Throws
+/// clock; DRAM and L2 belong to the memory system and do not. With another number of SMs, nothing is known of SMs by
+/// number. Plateau and asymptote of DRAM go with its peak. Throws
 /// InputError if a CPU is asked for what it lacks.
 Machine with_overrides(Machine machine, const MachineOverrides& overrides);
 

@@ -21,9 +21,9 @@ ARROWS = {
     "cli": ["base", "workloads", "schedules", "simulator", "cpu_reference", "reports", "studies"],
     "benchmarks": ["base", "workloads", "schedules", "simulator", "cpu_reference", "gpu", "reports", "studies"],
 }
-# No library that is built without CUDA needs gpu/, but: the one source of studies/ that runs plans on a device is a
-# library of its own, and the command line catches the device's errors, whose header needs nothing.
-MORE_ARROWS = {"studies/measure_cuda.cpp": ["gpu"], "cli/program.cpp": ["gpu"]}
+# No library that is built without CUDA needs gpu/, but: the sources of studies/ that run on a device are a library of
+# their own, and the command line catches the device's errors, whose header needs nothing.
+MORE_ARROWS = {"studies/calibrate_cuda.cpp": ["gpu"], "studies/measure_cuda.cpp": ["gpu"], "cli/program.cpp": ["gpu"]}
 # Folders that hold sources and have no arrows: tests use everything.
 FREE_FOLDERS = ["cmake", "tests"]
 NO_SOURCES = ["build", "out"]

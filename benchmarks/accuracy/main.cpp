@@ -127,7 +127,7 @@ int main(int argc, char** argv) {
     if (!arguments.root.empty()) return write_all(arguments);
     if (arguments.own) {
       studies::Overrides overrides;
-      overrides.kernel = "splitwave-decode";
+      overrides.kernel = simulator::kOwnKernel;
       const studies::Target target = studies::target(arguments.machine, overrides);
       const auto shapes = accuracy::read_shapes(arguments.files[0]);
       fmt::print("{}", accuracy::own_rows(accuracy::judge_own(shapes, arguments.files[1], target)));

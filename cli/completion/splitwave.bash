@@ -19,6 +19,7 @@ _splitwave_options() {
     advise)
       echo "--model $machine --batch --context --query-len --available --max-splits --schedule --format --file" \
         '--threads --json' ;;
+    calibrate) echo '--executor --threads --like --out --points --json' ;;
     'workload show') echo "$workload --json" ;;
     'workload validate' | gpus | schedules | algorithms) echo '--json' ;;
     'workload import')
@@ -37,12 +38,13 @@ _splitwave() {
     verb="workload ${COMP_WORDS[2]}"
   fi
   case $previous in
+    --like) words=$(_splitwave_names gpus) ;;
     --gpu) words="cpu $(_splitwave_names gpus)" ;;
     --schedule | --available) words=$(_splitwave_names schedules) ;;
     --algorithm) words="all $(_splitwave_names algorithms)" ;;
     --executor) words='cpu cuda' ;;
     --format) words='table csv json cpp python' ;;
-    -w | --workload | --kernel | --out | --output | --merge | --file | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    -w | --workload | --kernel | --out | --output | --merge | --file | --points | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len | --max-splits) return ;;
   esac
   if [[ -n $words ]]; then
@@ -54,7 +56,7 @@ _splitwave() {
     return
   fi
   case $verb in
-    '') words='compare simulate plan run workload gpus schedules algorithms sweep explain advise' ;;
+    '') words='compare simulate plan run workload gpus schedules algorithms sweep explain advise calibrate' ;;
     workload) words='show validate import generate' ;;
     'workload generate') words='uniform ragged zipf one_long published' ;;
     gpus) words=$(_splitwave_names gpus) ;;

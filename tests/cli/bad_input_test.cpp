@@ -102,6 +102,9 @@ TEST(BadInput, Names) {
       {{"run", "-w", kSmall, "--algorithm", "all", "--threads", "2"}, {"--algorithm", "--threads"}},
       {{"run", "-w", kSmall, "--algorithm", "all", "--executor", "cuda"}, {"--algorithm", "cuda", "allowed: cpu"}},
       {{"compare", "--executor", "cuda"}, {"cuda", "allowed: cpu"}, 3},
+      {{"calibrate", "--executor", "cuda"}, {"cuda", "allowed: cpu"}, 3},
+      {{"calibrate", "--like", "h200"}, {"--like", "allowed: --executor cuda"}},
+      {{"calibrate", "--executor", "cuda", "--threads", "1"}, {"--threads", "allowed: --executor cpu"}},
       {{"simulate", "-w", kSmall, "--gpu", "cpu", "--sms", "4"}, {"--gpu cpu", "--sms", "--threads"}},
       {{"workload", "generate", "triangle", "--model", "llama-3-8b", "--batch", "2"}, {"triangle", "uniform"}},
       {{"workload", "generate", "uniform", "--model", "llama-3-8c", "--batch", "2", "--context-len", "8"},
@@ -209,7 +212,9 @@ TEST(BadInput, FilesThatExistAreNotReplaced) {
         {"workload", "generate", "uniform", "--model", "llama-3-8b", "--batch", "1", "--context-len", "8", "--output"},
         {"advise", "--model", "llama-3-8b", "--batch", "1", "--context", "1k", "--file"},
         {"explain", "-w", kSmall, "--trace"},
-        {"explain", "-w", kSmall, "--gantt"}}) {
+        {"explain", "-w", kSmall, "--gantt"},
+        {"calibrate", "--out"},
+        {"calibrate", "--points"}}) {
     std::vector<std::string> with_file = arguments;
     with_file.push_back(file);
     expect_refused({with_file, {arguments.back(), "file: exists and is not replaced; allowed: another name"}});

@@ -17,7 +17,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = ["README.md"] + [f"docs/{name}.md" for name in
                              ("advise", "cli", "explain", "records", "schedules", "simulator", "sweep", "workloads")]
-VERBS = ["", "advise", "compare", "explain", "gpus", "plan", "run", "schedules", "simulate", "sweep", "workload",
+VERBS = ["", "advise", "calibrate", "compare", "explain", "gpus", "plan", "run", "schedules", "simulate", "sweep", "workload",
          "workload generate", "workload import", "workload show", "workload validate"]
 
 # What is not run here, and why.

@@ -20,6 +20,7 @@ TEST(Help, OfEveryVerbIsAsApproved) {
                                                        {"sweep"},
                                                        {"explain"},
                                                        {"advise"},
+                                                       {"calibrate"},
                                                        {"workload"},
                                                        {"workload", "show"},
                                                        {"workload", "validate"},

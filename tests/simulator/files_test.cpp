@@ -32,8 +32,8 @@ void expect_mentions(const std::string& message, const std::vector<std::string>&
 }
 
 TEST(MachineFiles, AllShippedOnesLoad) {
-  EXPECT_EQ(machine_names(), (std::vector<std::string>{"a100", "b200", "h100-pcie", "h100-sxm", "h20", "h200", "l40s",
-                                                       "mi300x", "rtx-4090"}));
+  EXPECT_EQ(machine_names(), (std::vector<std::string>{"a100", "b200", "h100-pcie", "h100-sxm", "h20", "h200",
+                                                       "h200-calibrated", "l40s", "mi300x", "rtx-4090"}));
   for (const std::string& name : machine_names()) EXPECT_EQ(load_machine(name).name, name);
 }
 
@@ -86,6 +86,67 @@ TEST(MachineFiles, RefusesContradictions) {
   expect_mentions(refusal("\"value\": 115.5", "\"value\": 1115.5"), {"my.json", "constants.dram_queue_latency"});
   expect_mentions(refusal("\"value\": 113", "\"value\": 13"), {"my.json", "constants.sm_bandwidth"});
   expect_mentions(refusal("\"value\": 227", "\"value\": 228"), {"my.json", "constants.shared_memory_per_cta"});
+}
+
+/// The H200's file with one more constant.
+std::string with_constant(const std::string& key, const std::string& value, const std::string& unit) {
+  return changed("\"flag\":", "\"" + key + "\": {\"value\": " + value + ", \"unit\": \"" + unit +
+                                  "\", \"source\": \"a test\", \"confidence\": \"measured\"}, \"flag\":");
+}
+
+std::string list_of(int count, const std::function<int(int)>& value) {
+  std::string text = "[";
+  for (int i = 0; i < count; ++i) text += (i > 0 ? ", " : "") + std::to_string(value(i));
+  return text + "]";
+}
+
+TEST(MachineFiles, WhatIsKnownOfSmsByNumberIsReadAndOptional) {
+  const Machine plain = load_machine("h200");
+  EXPECT_TRUE(plain.port_of_sm.empty());
+  EXPECT_FALSE(plain.atomic_seconds);
+  const std::string ports = list_of(132, [](int sm) { return sm / 6; });
+  EXPECT_EQ(parse_machine(with_constant("port_of_sm", ports, "1"), "my.json").port_of_sm[13], 2);
+  const std::string backwards = list_of(132, [](int sm) { return 131 - sm; });
+  EXPECT_EQ(parse_machine(with_constant("dispatch_order", backwards, "SM"), "my.json").dispatch_order.front(), 131);
+  EXPECT_DOUBLE_EQ(parse_machine(with_constant("atomic", "250", "ns"), "my.json").atomic_seconds.value(), 250e-9);
+  EXPECT_DOUBLE_EQ(parse_machine(with_constant("launch_stream", "2500", "ns"), "my.json").launch_stream_seconds.value(),
+                   2.5e-6);
+}
+
+TEST(MachineFiles, ListsBySmMustFitTheMachine) {
+  const auto refused = [](const std::string& key, const std::string& value, const std::string& unit) {
+    return error_of([&] { parse_machine(with_constant(key, value, unit), "my.json"); });
+  };
+  const auto zero = [](int) { return 0; };
+  expect_mentions(refused("port_of_sm", list_of(131, zero), "1"), {"my.json", "constants.port_of_sm", "131", "132"});
+  expect_mentions(refused("port_of_sm", "[]", "1"), {"my.json", "constants.port_of_sm"});
+  expect_mentions(refused("port_of_sm", list_of(132, [](int i) { return -i; }), "1"), {"constants.port_of_sm", "-1"});
+  expect_mentions(refused("gpc_of_sm", list_of(132, zero), "1"), {"constants.gpc_of_sm", "sms_per_gpc"});
+  expect_mentions(refused("gpc_of_sm", list_of(132, [](int i) { return i; }), "1"), {"constants.gpc_of_sm", "GPC 8"});
+  expect_mentions(refused("dispatch_order", list_of(132, zero), "SM"), {"constants.dispatch_order", "SM 0", "once"});
+  expect_mentions(refused("dispatch_order", list_of(132, [](int i) { return i + 1; }), "SM"), {"SM 132", "131"});
+  expect_mentions(refused("dispatch_order", list_of(132, [](int i) { return i; }), "1"), {"dispatch_order.unit", "SM"});
+}
+
+TEST(MachineFiles, TheCalibratedH200KnowsItsSms) {
+  const Machine machine = load_machine("h200-calibrated");
+  EXPECT_EQ(machine.dispatch_order.size(), 132U);
+  EXPECT_EQ(machine.gpc_of_sm.size(), 132U);
+  std::vector<int> sizes(24, 0);
+  for (const std::int32_t port : machine.port_of_sm) ++sizes.at(static_cast<std::size_t>(port));
+  EXPECT_EQ(std::count(sizes.begin(), sizes.end(), 6), 18);
+  EXPECT_EQ(std::count(sizes.begin(), sizes.end(), 4), 6);
+  // SMs of a port are of one GPC.
+  for (std::size_t a = 0; a < 132; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      EXPECT_TRUE(machine.port_of_sm[a] != machine.port_of_sm[b] || machine.gpc_of_sm[a] == machine.gpc_of_sm[b]);
+    }
+  }
+  MachineOverrides fewer;
+  fewer.sms = 66;
+  EXPECT_TRUE(with_overrides(machine, fewer).port_of_sm.empty());
+  fewer.sms = 132;
+  EXPECT_EQ(with_overrides(machine, fewer).port_of_sm, machine.port_of_sm);
 }
 
 TEST(MachineFiles, OverridesScaleWhatPhysicsScales) {

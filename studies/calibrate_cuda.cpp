@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device's microbenchmarks turned into a machine file. Each part measures, keeps its points and adds its constants.
+#include "studies/calibrate_cuda.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "base/quantile.h"
+#include "base/text.h"
+#include "gpu/device.h"
+#include "gpu/microbenchmarks/bandwidth.h"
+#include "gpu/microbenchmarks/launch_times.h"
+#include "gpu/microbenchmarks/load.h"
+#include "gpu/microbenchmarks/topology.h"
+#include "simulator/kernel.h"
+#include "simulator/machine.h"
+#include "studies/bandwidth_fit.h"
+#include "studies/kernel_constants.h"
+#include "studies/measure_cuda.h"
+#include "studies/sm_groups.h"
+#include "studies/target.h"
+
+namespace splitwave::studies {
+namespace {
+
+constexpr std::int32_t kPortLaunches = 1000;
+constexpr double kWarmShare = 0.9;  // of L2's best bandwidth: below, the footprint does not fit
+
+/// What the parts share: the machine so far and what is written of it.
+struct Work {
+  gpu::Device device;
+  simulator::Machine machine;
+  double ring_latency = 0;  ///< seconds; of a lone CTA that reads memory with the smallest window
+  std::string source;       ///< begins each constant's
+  Calibration result;
+
+  void add(const char* key, double value, const char* unit, const std::string& how,
+           const char* confidence = "measured") {
+    result.constants.push_back({key, {value}, false, unit, source + ": " + how, confidence});
+  }
+  void add_list(const char* key, const std::vector<std::int32_t>& values, const char* unit, const std::string& how) {
+    result.constants.push_back({key, {values.begin(), values.end()}, true, unit, source + ": " + how, "measured"});
+  }
+  void point(const char* benchmark, const gpu::Timing& timing, std::int32_t ctas) {
+    result.points.push_back(
+        {benchmark, ctas, 0, 0, timing.median * 1e9, "ns", timing.p20 * 1e9, timing.p80 * 1e9, timing.samples});
+  }
+  void point(const char* benchmark, std::int32_t ctas, double value, const char* unit) {
+    result.points.push_back({benchmark, ctas, 0, 0, value, unit, value, value, 1});
+  }
+  void points(const char* benchmark, const std::vector<gpu::ReadPoint>& read) {
+    for (const gpu::ReadPoint& one : read) {
+      result.points.push_back({benchmark, one.ctas, one.bytes_in_flight, 0, one.rate.median / 1e9, "GB/s",
+                               one.rate.p20 / 1e9, one.rate.p80 / 1e9, one.rate.samples});
+    }
+  }
+};
+
+std::string spread(const gpu::Timing& timing) {
+  return fmt::format("p20 {:.4g}, p80 {:.4g}", timing.p20 * 1e9, timing.p80 * 1e9);
+}
+
+/// Bytes in flight over the rate, of a lone CTA with the smallest window.
+double lone_latency(const std::vector<gpu::ReadPoint>& rings) {
+  const gpu::ReadPoint& one = rings.front();
+  return static_cast<double>(one.bytes_in_flight) / one.rate.median;
+}
+
+void calibrate_memory(Work& work) {
+  const std::vector<gpu::ReadPoint> rings = gpu::stream_memory(false);
+  const std::vector<gpu::ReadPoint> plain = gpu::plain_read_memory();
+  work.points("ring", rings);
+  work.points("ring_interleaved", gpu::stream_memory(true));
+  work.points("plain", plain);
+  work.ring_latency = lone_latency(rings);
+  double alone = 0;
+  double busy = 0;
+  double best_ring = 0;
+  double best_plain = 0;
+  for (const gpu::ReadPoint& one : rings) {
+    double& most = one.ctas == 1 ? alone : busy;
+    if (one.ctas <= work.device.sms) most = std::max(most, one.rate.median / one.ctas);
+    best_ring = std::max(best_ring, one.rate.median);
+  }
+  std::vector<BandwidthPoint> points;
+  for (const gpu::ReadPoint& one : plain) {
+    points.push_back({one.ctas, static_cast<double>(one.bytes_in_flight), one.rate.median});
+    best_plain = std::max(best_plain, one.rate.median);
+  }
+  simulator::Machine& machine = work.machine;
+  machine.sm_bytes_per_second = busy;
+  machine = fit_memory(machine, points);
+  const FitError error = largest_error(machine, points);
+  const std::string fit =
+      fmt::format("least maximum error, {:.1f} % ({} CTAs of {:.0f} KiB), against {} points of a plain read",
+                  error.relative * 100, error.at.ctas, error.at.bytes_in_flight / 1024, points.size());
+  work.add(
+      "dram_bandwidth", machine.dram_bytes_per_second / 1e9, "GB/s",
+      fmt::format("{}; the most seen is {:.0f}, of rings of cp.async {:.0f}", fit, best_plain / 1e9, best_ring / 1e9),
+      "derived");
+  work.add("dram_asymptote", machine.dram_asymptote / 1e9, "GB/s", fit, "derived");
+  work.add("dram_latency", machine.dram_latency_seconds * 1e9, "ns", fit, "derived");
+  work.add("dram_queue_latency", machine.dram_queue_seconds * 1e9, "ns", fit, "derived");
+  work.add("sm_bandwidth", busy / 1e9, "GB/s",
+           fmt::format("most of an SM beside seven others or more that read by rings of cp.async; alone {:.0f}",
+                       alone / 1e9));
+  const gpu::ChaseTimes chase = gpu::time_chases();
+  work.point("chase_l2", 1, chase.l2 * 1e9, "ns");
+  work.point("chase_same_page", 1, chase.same_page * 1e9, "ns");
+  work.point("chase_near_pages", 1, chase.near_pages * 1e9, "ns");
+  work.point("chase_far_pages", 1, chase.far_pages * 1e9, "ns");
+  work.add("cold_start", std::max(0.0, chase.far_pages - chase.same_page) * 1e9, "ns",
+           fmt::format(
+               "reads one after the other, each in a page of 2 MiB far from those before {:.0f} ns, in the same page "
+               "{:.0f} ns; not below 0",
+               chase.far_pages * 1e9, chase.same_page * 1e9));
+}
+
+void calibrate_l2(Work& work) {
+  const std::vector<gpu::CachedPoint> points = gpu::stream_footprints();
+  double most = 0;
+  for (const gpu::CachedPoint& one : points) {
+    work.result.points.push_back({one.shared ? "footprint_shared" : "footprint_own", work.device.sms, 128 * 1024,
+                                  one.footprint_bytes, one.rate.median / 1e9, "GB/s", one.rate.p20 / 1e9,
+                                  one.rate.p80 / 1e9, one.rate.samples});
+    if (!one.shared) most = std::max(most, one.rate.median);
+  }
+  std::int64_t warm = 0;
+  for (const gpu::CachedPoint& one : points) {
+    if (one.shared) continue;
+    if (one.rate.median < kWarmShare * most) break;
+    warm = one.footprint_bytes;
+  }
+  work.add("l2_capacity", static_cast<double>(warm) / 1048576, "MiB",
+           fmt::format(
+               "largest footprint that is read again at {:.0f} % of L2's bandwidth, each CTA its own part; the driver "
+               "reports {} MiB",
+               kWarmShare * 100, work.device.l2_bytes >> 20));
+  work.add("l2_bandwidth", most / 1e9, "GB/s",
+           "every SM reads its part of a footprint again and again, 128 KiB in flight");
+  const std::vector<gpu::ReadPoint> rings = gpu::stream_l2_alone();
+  work.points("ring_l2", rings);
+  const double less = work.ring_latency - lone_latency(rings);
+  work.machine.l2_latency_seconds = work.machine.dram_latency_seconds - less;
+  work.add(
+      "l2_latency", (work.machine.dram_latency_seconds - less) * 1e9, "ns",
+      fmt::format("dram_latency less {:.0f} ns, by which a lone CTA's ring of 16 KiB comes sooner from L2 ({:.0f} ns) "
+                  "than from memory ({:.0f} ns)",
+                  less * 1e9, lone_latency(rings) * 1e9, work.ring_latency * 1e9),
+      "derived");
+}
+
+void calibrate_launches(Work& work) {
+  const gpu::LaunchTimes times = gpu::time_launches();
+  const std::int32_t sms = work.device.sms;
+  work.point("node", times.node_one_cta, 1);
+  work.point("node", times.node_full, sms);
+  work.point("stream", times.stream_one_cta, 1);
+  work.point("stream", times.stream_full, sms);
+  work.point("programmatic", times.programmatic_full, sms);
+  work.point("node", times.many_ctas, 100 * sms);
+  work.point("node", times.most_ctas, 1000 * sms);
+  const gpu::Timing empty = gpu::time_empty_kernel({});
+  work.point("node_empty", empty, 1);
+  work.machine.launch_seconds = empty.median;
+  work.add("launch", empty.median * 1e9, "ns",
+           fmt::format("empty kernel of one CTA as a node of a CUDA graph, {}; of {} CTAs {:.4g}", spread(empty), sms,
+                       times.node_full.median * 1e9));
+  work.add("launch_per_cta", times.seconds_per_cta * 1e9, "ns",
+           fmt::format("empty grids of {} and {} CTAs", 100 * sms, 1000 * sms));
+  work.add(
+      "launch_stream", times.stream_full.median * 1e9, "ns",
+      fmt::format("empty kernels of {} CTAs on a stream, {}; the host's rate counts", sms, spread(times.stream_full)));
+  work.add(
+      "launch_programmatic", times.programmatic_full.median * 1e9, "ns",
+      fmt::format("empty kernels of {} CTAs that let the next one start, {}", sms, spread(times.programmatic_full)));
+  const gpu::SignalTimes signals = gpu::time_signals();
+  for (std::size_t i = 0; i < signals.flag_round_trips.size(); ++i) {
+    work.point("flag_round_trip", static_cast<std::int32_t>(i + 1), signals.flag_round_trips[i] * 1e9, "ns");
+    work.point("flag_round_trip_ordered", static_cast<std::int32_t>(i + 1), signals.ordered_flag_round_trips[i] * 1e9,
+               "ns");
+  }
+  work.point("atomic", signals.atomic, 1);
+  work.point("atomic_ordered", signals.ordered_atomic, 1);
+  const auto half = [&](const std::vector<double>& trips, double q) { return base::quantile(trips, q) / 2 * 1e9; };
+  const std::vector<double>& trips = signals.flag_round_trips;
+  work.add("flag", half(trips, 0.5), "ns",
+           fmt::format(
+               "half of a flag's round trip between CTA 0 and each other one, p20 {:.4g}, p80 {:.4g}; with release and "
+               "acquire {:.4g}",
+               half(trips, 0.2), half(trips, 0.8), half(signals.ordered_flag_round_trips, 0.5)));
+  work.add("atomic", signals.atomic.median * 1e9, "ns",
+           fmt::format("increments of one word by one thread, {}; with release and acquire {:.4g}",
+                       spread(signals.atomic), signals.ordered_atomic.median * 1e9));
+}
+
+void calibrate_ports(Work& work, std::vector<std::vector<std::int32_t>>& companies) {
+  const std::vector<gpu::PortLaunch> launches = gpu::stream_random_subsets(kPortLaunches);
+  const PortGroups ports = port_groups(launches);
+  work.point("port_weakest_inside", kPortLaunches, ports.weakest_inside, "1");
+  work.point("port_strongest_outside", kPortLaunches, ports.strongest_outside, "1");
+  if (ports.port_of_sm.empty()) return;
+  std::string sizes;
+  for (const std::vector<std::int32_t>& members : members_of(ports.port_of_sm)) {
+    double share = 0;
+    for (const gpu::PortLaunch& rates : launches) {
+      double all = 0;
+      double own = 0;
+      for (const double rate : rates) all += rate;
+      for (const std::int32_t sm : members) own += rates[static_cast<std::size_t>(sm)];
+      share += own / all / kPortLaunches;
+    }
+    work.point("port_share", static_cast<std::int32_t>(members.size()), share, "1");
+    sizes += fmt::format(" {}:{:.4f}", members.size(), share);
+    companies.push_back(members);
+  }
+  work.add_list(
+      "port_of_sm", ports.port_of_sm, "1",
+      fmt::format(
+          "effects of SMs on each other's rate in {} launches of random ones that read, {:.2f} or stronger inside a "
+          "group, {:.2f} or weaker outside; SMs and share of the memory's rate by port{}",
+          kPortLaunches, ports.weakest_inside, ports.strongest_outside, sizes));
+}
+
+/// SMs of each GPC that are in any of the clusters.
+std::vector<std::int32_t> large_cluster_sms(const std::vector<std::int32_t>& gpc_of_sm,
+                                            const std::vector<std::vector<std::int32_t>>& clusters) {
+  std::set<std::int32_t> seen;
+  for (const std::vector<std::int32_t>& cluster : clusters) seen.insert(cluster.begin(), cluster.end());
+  std::map<std::int32_t, std::int32_t> count;
+  for (const std::int32_t sm : seen) ++count[gpc_of_sm[static_cast<std::size_t>(sm)]];
+  std::vector<std::int32_t> sizes;
+  for (const auto& [gpc, sms] : count) sizes.push_back(sms);
+  return sizes;
+}
+
+/// The kernels' own constants: one worker at a time, K and V in L2.
+void calibrate_kernels(Work& work) {
+  gpu::MeasureOptions options;
+  options.bytes_per_cycle = 0;
+  options.seconds_per_replay = 0.0005;
+  std::vector<gpu::KernelProbe> probes;
+  for (const std::int32_t head_dim : {64, 128, 256}) {
+    for (const auto& [paged, masked] : {std::pair{false, false}, {true, false}, {false, true}}) {
+      gpu::probe_kernels(head_dim, paged, masked, options, [&](const gpu::KernelProbe& probe) {
+        probes.push_back(probe);
+        work.point(fmt::format("{}_d{}_{}{}{}_{}", to_string(probe.config), head_dim, paged ? "paged_" : "",
+                               masked ? "masked_" : "", to_string(probe.kind), probe.any_plan ? "any" : "single")
+                       .c_str(),
+                   probe.count, probe.seconds * 1e9, "ns");
+      });
+    }
+  }
+  ProbeBase base;
+  base.launch_seconds = work.machine.launch_seconds;
+  base.l2_latency_seconds = work.machine.l2_latency_seconds;
+  base.clock_hz = work.machine.clock_hz;
+  base.latency_scale = work.ring_latency / work.machine.dram_latency_seconds;
+  base.source = work.source;
+  work.result.kernel_file = changed_kernel_file(simulator::kernel_text(std::string(kOwnKernel)), gather(probes), base);
+}
+
+void calibrate_placement(Work& work) {
+  const std::int32_t sms = work.device.sms;
+  std::vector<std::vector<std::int32_t>> placements;
+  for (std::int32_t ctas = 1; ctas <= sms; ++ctas) placements.push_back(gpu::place_ctas(ctas, 1, 1).front());
+  const FillOrder fill = fill_order(placements);
+  for (std::size_t i = 0; i < fill.order.size(); ++i) {
+    work.point("fill_order", static_cast<std::int32_t>(i + 1), fill.order[i], "SM");
+  }
+  const std::vector<std::int32_t>& full = placements.back();
+  for (std::size_t i = 0; i < full.size(); ++i) work.point("sm_of_cta", static_cast<std::int32_t>(i), full[i], "SM");
+  const std::vector<std::int32_t> twice = gpu::place_ctas(2 * sms, 2, 1).front();
+  for (std::size_t i = 0; i < twice.size(); ++i)
+    work.point("sm_of_cta_two", static_cast<std::int32_t>(i), twice[i], "SM");
+  std::vector<std::vector<std::int32_t>> companies;
+  std::vector<std::vector<std::int32_t>> large;  // clusters of more than two
+  std::string clusters;
+  for (const gpu::ClusterPlaces& places : gpu::place_clusters()) {
+    work.point("most_active_clusters", places.size, places.most_active, "cluster");
+    clusters += fmt::format(" {} of {},", places.most_active, places.size);
+    companies.insert(companies.end(), places.seen.begin(), places.seen.end());
+    if (places.size > 2) large.insert(large.end(), places.seen.begin(), places.seen.end());
+  }
+  calibrate_ports(work, companies);
+  const std::vector<std::int32_t> gpcs = connected_groups(sms, companies);
+  std::vector<std::int32_t> sizes;
+  for (const std::vector<std::int32_t>& members : members_of(gpcs))
+    sizes.push_back(static_cast<std::int32_t>(members.size()));
+  const std::string how = fmt::format("SMs that share a cluster or a port; clusters at once:{}", clusters);
+  work.add_list("cluster_sms_per_gpc", large_cluster_sms(gpcs, large), "SM",
+                "SMs of each GPC that are ever in a cluster of more than two; " + how);
+  work.add("sms", static_cast<double>(sms), "SM", "as the driver says");
+  work.add_list("sms_per_gpc", sizes, "SM", how);
+  work.add_list("gpc_of_sm", gpcs, "1", how);
+  work.add_list(
+      "dispatch_order", fill.order, "SM",
+      fmt::format("SMs of launches of 1 to {} CTAs of which an SM holds one: for {} of them the order's first", sms,
+                  fill.agreeing));
+}
+
+void calibrate_load(Work& work) {
+  const gpu::LoadStates states = gpu::states_under_load();
+  const auto state = [&](const char* clock, const char* power, const gpu::DeviceState& seen) {
+    work.point(clock, 0, seen.sm_clock_mhz, "MHz");
+    work.point(power, 0, seen.power_watts, "W");
+  };
+  state("clock_idle", "power_idle", states.idle);
+  state("clock_reading", "power_reading", states.reading);
+  state("clock_multiplying", "power_multiplying", states.multiplying);
+  const double flops = gpu::time_multiplications();
+  work.point("mma_sync", work.device.sms, flops / 1e12, "TFLOP/s");
+  if (states.reading.sm_clock_mhz == 0) return;  // nobody says what the clock is
+  work.add("clock", states.reading.sm_clock_mhz, "MHz",
+           fmt::format("nvidia-smi while all SMs read memory ({:.0f} W); while all multiply {:.0f} MHz ({:.0f} W)",
+                       states.reading.power_watts, states.multiplying.sm_clock_mhz, states.multiplying.power_watts));
+  if (states.multiplying.sm_clock_mhz == 0) return;
+  work.add("mma_sync_rate", flops / work.device.sms / states.multiplying.sm_clock_mhz / 1e6, "FLOP/clock/SM",
+           fmt::format("mma.sync m16n8k16 of fp16 into fp32 on all SMs, {:.0f} TFLOP/s", flops / 1e12));
+}
+
+}  // namespace
+
+std::string calibration_base(const std::string& like) {
+  require_cuda();
+  if (!like.empty()) return like;
+  const gpu::Device device = gpu::current_device();
+  const std::string machine = machine_of_device(device.name);
+  if (machine.empty()) {
+    throw base::InputError(
+        fmt::format("--like: no shipped machine is {}; allowed: the machine whose data sheet's rates it has, "
+                    "of {}, or a JSON file",
+                    base::printable(device.name), base::join(simulator::machine_names())));
+  }
+  return machine;
+}
+
+Calibration calibrate_cuda(const std::string& like) {
+  const std::string base = calibration_base(like);
+  Work work;
+  work.device = gpu::current_device();
+  work.machine = simulator::load_machine(base);
+  if (work.machine.sms != work.device.sms) {
+    throw base::InputError(fmt::format("--like {}: {} SMs; allowed: a machine with the device's {}",
+                                       base::printable(base), work.machine.sms, work.device.sms));
+  }
+  work.source = fmt::format("splitwave calibrate on {} ({}), driver {}, {}", work.device.name, work.device.uuid,
+                            work.device.driver, today());
+  calibrate_memory(work);
+  calibrate_l2(work);
+  calibrate_launches(work);
+  calibrate_placement(work);
+  calibrate_load(work);
+  calibrate_kernels(work);
+  work.result.machine_name = work.machine.name + "-calibrated";
+  work.result.file = changed_machine_file(simulator::machine_text(base), base, work.result.machine_name,
+                                          work.machine.title + " (calibrated)", work.result.constants);
+  return work.result;
+}
+
+}  // namespace splitwave::studies

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/kernel_constants.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "base/error.h"
+
+namespace splitwave::studies {
+namespace {
+
+using gpu::KernelConfig;
+using gpu::KernelProbe;
+using gpu::ProbeKind;
+using Json = nlohmann::ordered_json;
+
+KernelConfig without_cluster(KernelConfig config) {
+  config.cluster = 1;
+  return config;
+}
+
+double rounded(double value) {
+  return std::stod(fmt::format("{:.5g}", value));
+}
+
+/// Median of the probe in ns, or nothing if it was not made.
+class Times {
+ public:
+  explicit Times(const ProbedConfig& probed) : probed_(probed) {}
+
+  std::optional<double> find(std::int32_t cluster, bool any_plan, ProbeKind kind, std::int32_t count,
+                             bool paged = false) const {
+    for (const KernelProbe& probe : probed_.probes) {
+      if (probe.config.cluster == cluster && probe.any_plan == any_plan && probe.kind == kind &&
+          probe.count == count && probe.paged == paged) {
+        return probe.seconds * 1e9;
+      }
+    }
+    return std::nullopt;
+  }
+  double at(std::int32_t cluster, bool any_plan, ProbeKind kind, std::int32_t count, bool paged = false) const {
+    return find(cluster, any_plan, kind, count, paged).value();
+  }
+  /// What one more takes, from 2 and 6.
+  double each(std::int32_t cluster, bool any_plan, ProbeKind kind) const {
+    return (at(cluster, any_plan, kind, 6) - at(cluster, any_plan, kind, 2)) / 4;
+  }
+  std::int32_t round(std::int32_t cluster) const {
+    KernelConfig config = probed_.config;
+    config.cluster = cluster;
+    return gpu::round_tokens(config);
+  }
+  /// A round's arithmetic, from one round to nine.
+  double chain(std::int32_t cluster, bool any_plan, bool paged = false) const {
+    const std::int32_t tokens = round(cluster);
+    return (at(cluster, any_plan, ProbeKind::item, 9 * tokens, paged) -
+            at(cluster, any_plan, ProbeKind::item, tokens, paged)) /
+           8;
+  }
+
+ private:
+  const ProbedConfig& probed_;
+};
+
+/// The constants of one config as they are written.
+class Writer {
+ public:
+  Writer(const ProbedConfig& probed, const ProbeBase& base)
+      : probed_(probed), base_(base), times_(probed), launch_(base.launch_seconds * 1e9),
+        latency_(base.l2_latency_seconds * base.latency_scale * 1e9) {}
+
+  Json write() {
+    resources();
+    if (probed_.config.stages == 1) {
+      whole_item();
+    } else {
+      fixed();
+      chains();
+      items();
+      merges();
+    }
+    paged();
+    const KernelConfig& c = probed_.config;
+    const std::int32_t d = probed_.geometry.head_dim;
+    Json variant = {{"head_dim", {d, d}},
+                    {"config", fmt::format("r{}w{}s{}t{}", c.row_tiles, c.warps, c.stages, c.tokens)},
+                    {"rows", 8 * c.row_tiles}};
+    if (probed_.masked) variant["masked"] = true;
+    variant["constants"] = std::move(constants_);
+    return variant;
+  }
+
+ private:
+  void add(const char* key, const char* unit, const Json& value, const char* confidence = "measured") {
+    constants_[key] = {{"value", value}, {"unit", unit}, {"source", base_.source}, {"confidence", confidence}};
+  }
+  void add_ns(const char* key, double value) { add(key, "ns", rounded(std::max(0.0, value))); }
+  void add_clocks(const char* key, double ns, std::int32_t tokens) {
+    add(key, "clock", rounded(std::max(0.0, ns) * 1e-9 * base_.clock_hz / tokens));
+  }
+  template <class F>
+  Json by_cluster(F value) const {
+    Json list = Json::array();
+    for (const std::int32_t cluster : probed_.clusters) list.push_back(rounded(std::max(0.0, value(cluster))));
+    return list;
+  }
+
+  void resources() {
+    const gpu::KernelResources& alone = probed_.resources.front();
+    const KernelConfig& c = probed_.config;
+    add("threads", "thread", alone.threads);
+    add("registers_per_thread", "register", alone.registers_per_thread);
+    add("shared_memory", "byte", alone.shared_bytes);
+    add("cluster_shared_memory", "byte", probed_.resources.back().shared_bytes);
+    add("bytes_in_flight", "byte", c.bytes_in_flight(probed_.geometry.head_dim), "derived");
+    add("tile_tokens", "token", c.warps * c.tokens, "derived");
+    add("clusters", "CTA", probed_.clusters);
+  }
+
+  /// A kernel that holds its item: what a CTA takes of an SM that is full of others, and the rest.
+  void whole_item() {
+    std::vector<double> crowded;
+    Json single = Json::array();
+    for (std::size_t i = 0; i < probed_.clusters.size(); ++i) {
+      const std::int32_t cluster = probed_.clusters[i];
+      const double lone = times_.at(cluster, false, ProbeKind::item, times_.round(cluster));
+      const double wave = times_.each(cluster, false, ProbeKind::waves);
+      const double on_sm = probed_.resources[i].where.ctas_per_sm;
+      crowded.push_back(on_sm > 1 ? std::max(0.0, (wave - lone + launch_) / (on_sm - 1)) : 0);
+      single.push_back(rounded(std::max(0.0, lone - launch_ - latency_ - crowded.back())));
+    }
+    add("fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
+    add("single_item_fixed", "ns", single);
+    add("most_tokens", "token", times_.round(1), "derived");
+    add_clocks("crowded_clocks", crowded.front(), times_.round(1));
+    single_crowd_start();
+  }
+
+  void single_crowd_start() {
+    const double two = times_.at(1, false, ProbeKind::waves, 2);
+    add_ns("single_item_crowd_start", two - 2 * times_.each(1, false, ProbeKind::waves) - launch_);
+  }
+
+  /// Prologue and epilogue. Two queries cannot have no tokens: what a list takes besides its rounds and a latency.
+  void fixed() {
+    if (probed_.masked) {
+      add("fixed", "ns", by_cluster([&](std::int32_t c) {
+            const double first = times_.at(c, true, ProbeKind::items, 2) - times_.each(c, true, ProbeKind::items);
+            return first - times_.chain(c, true) - latency_ - launch_;
+          }));
+      add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
+      return;
+    }
+    const auto empty = [&](bool any_plan) {
+      return by_cluster([&](std::int32_t c) { return times_.at(c, any_plan, ProbeKind::empty, 0) - launch_; });
+    };
+    add("fixed", "ns", empty(true));
+    add("single_item_fixed", "ns", empty(false));
+    const std::int32_t round = times_.round(1);
+    add_ns("table", times_.at(1, false, ProbeKind::table, round) - times_.at(1, false, ProbeKind::item, round));
+    single_crowd_start();
+  }
+
+  void chains() {
+    const std::int32_t round = times_.round(1);
+    add_clocks("chain_clocks", times_.chain(1, true), round);
+    if (!probed_.masked) add_clocks("single_item_chain_clocks", times_.chain(1, false), round);
+  }
+
+  void items() {
+    const double each = times_.each(1, true, ProbeKind::items);
+    const double epilogue = constants_[probed_.masked ? "fixed" : "single_item_fixed"]["value"][0].get<double>() / 2;
+    const double item = std::max(0.0, each - times_.chain(1, true) - epilogue);
+    const double crowd = times_.each(1, true, ProbeKind::crowd) - times_.each(1, true, ProbeKind::short_items);
+    add_ns("item", item);
+    add_ns("item_crowded", item + std::max(0.0, crowd));
+    add_ns("crowd_start", times_.at(1, true, ProbeKind::crowd, 2) - times_.at(1, true, ProbeKind::short_items, 2) -
+                              2 * crowd);
+    const double list = times_.each(1, true, ProbeKind::queue);
+    add_ns("queue_list", list - each - latency_);
+    add_ns("queue_prologue",
+           times_.at(1, true, ProbeKind::queue, 2) - list - (times_.at(1, true, ProbeKind::items, 2) - each));
+  }
+
+  void merges() {
+    const double one = times_.at(1, true, ProbeKind::item, times_.round(1));
+    const auto more = [&](ProbeKind kind, std::int32_t parts) { return times_.at(1, true, kind, parts) - one; };
+    const double two = more(ProbeKind::splits, 2);
+    const double eight = more(ProbeKind::splits, 8);
+    const double per_split = (eight - two) / 6;
+    add_ns("merge", two - 2 * per_split);
+    add_ns("merge_per_split", per_split);
+    add_ns("merge_batch", (more(ProbeKind::splits, 32) - eight - 24 * per_split) / 3);
+    const double kernel_two = more(ProbeKind::kernel, 2);
+    const double kernel_split = (more(ProbeKind::kernel, 8) - kernel_two) / 6;
+    add_ns("merge_launch", kernel_two - 2 * kernel_split);
+    add_ns("merge_kernel_per_split", kernel_split);
+    // A cluster's CTAs share the fragments, which each one's warps take in turn.
+    const std::int32_t fragments = probed_.config.row_tiles * probed_.geometry.head_dim / 16;
+    const auto turns = [&](std::int32_t count) {
+      return std::ceil(static_cast<double>(std::max(1, count)) / probed_.config.warps);
+    };
+    add("merge_share", "1", by_cluster([&](std::int32_t c) { return turns(fragments / c) / turns(fragments); }),
+        "derived");
+  }
+
+  void paged() {
+    const std::int32_t round = times_.round(1);
+    const bool any_plan = probed_.masked;
+    const std::optional<double> found = times_.find(1, any_plan, ProbeKind::item, round, true);
+    if (!found) return;
+    add_ns("paged", *found - times_.at(1, any_plan, ProbeKind::item, round));
+    if (probed_.config.stages == 1) return;
+    add_clocks("paged_chain_clocks", times_.chain(1, true, true), round);
+    if (!probed_.masked) add_clocks("paged_single_item_chain_clocks", times_.chain(1, false, true), round);
+  }
+
+  const ProbedConfig& probed_;
+  const ProbeBase& base_;
+  Times times_;
+  double launch_ = 0;
+  double latency_ = 0;
+  Json constants_ = Json::object();
+};
+
+}  // namespace
+
+std::vector<ProbedConfig> gather(const std::vector<KernelProbe>& probes) {
+  std::vector<ProbedConfig> all;
+  for (const KernelProbe& probe : probes) {
+    const KernelConfig config = without_cluster(probe.config);
+    auto known = std::find_if(all.begin(), all.end(), [&](const ProbedConfig& one) {
+      return one.config == config && one.geometry.head_dim == probe.geometry.head_dim && one.masked == probe.masked;
+    });
+    if (known == all.end()) {
+      all.push_back({config, probe.geometry, probe.masked, {}, {}, {}});
+      known = std::prev(all.end());
+    }
+    known->probes.push_back(probe);
+    if (probe.paged || (!known->clusters.empty() && known->clusters.back() == probe.config.cluster)) continue;
+    known->clusters.push_back(probe.config.cluster);
+    const auto workload = gpu::probe_workload(probe.geometry.head_dim, 8, false, probe.masked, 1, 64);
+    known->resources.push_back(gpu::resources(workload, probe.config));
+  }
+  return all;
+}
+
+std::string changed_kernel_file(const std::string& text, const std::vector<ProbedConfig>& configs,
+                                const ProbeBase& base) {
+  Json document = Json::parse(text, nullptr, false);
+  if (!document.is_object() || !document.contains("variants") || !document.contains("constants")) {
+    throw base::InputError("kernel file: no variants; allowed: an object with constants and variants");
+  }
+  Json& scale = document["constants"]["latency_scale"];
+  scale = {{"value", rounded(base.latency_scale)}, {"unit", "1"}, {"source", base.source}, {"confidence", "measured"}};
+  Json variants = Json::array();
+  for (const ProbedConfig& config : configs) variants.push_back(Writer(config, base).write());
+  for (const Json& variant : document["variants"]) {
+    if (!variant.contains("config")) variants.push_back(variant);
+  }
+  const Json all = std::move(variants);
+  document["variants"] = Json::array();
+  std::string lines = document.dump();
+  lines.resize(lines.size() - 3);  // "[]}": the variants follow, one a line
+  for (std::size_t i = 0; i < all.size(); ++i) lines += fmt::format("{}\n  {}", i == 0 ? "[" : ",", all[i].dump());
+  return lines + "\n]}\n";
+}
+
+}  // namespace splitwave::studies

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Probes of the compiled kernels turned into their profile (docs/measuring.md, "The kernels' constants"). In
+// studies_cuda, as measure_cuda.h.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "gpu/kernel_probes.h"
+
+namespace splitwave::studies {
+
+/// A compiled config of one geometry and what one worker of it takes.
+struct ProbedConfig {
+  gpu::KernelConfig config;  ///< clusters of any size
+  workloads::Geometry geometry;
+  bool masked = false;
+  std::vector<std::int32_t> clusters;             ///< sizes, ascending
+  std::vector<gpu::KernelResources> resources;    ///< by cluster size
+  std::vector<gpu::KernelProbe> probes;
+};
+
+/// Gathers the probes of all configs, in the order in which they come first. Resources are those of the current device.
+std::vector<ProbedConfig> gather(const std::vector<gpu::KernelProbe>& probes);
+
+/// What the machine's constants say of what the probes include, seconds.
+struct ProbeBase {
+  double launch_seconds = 0;
+  double l2_latency_seconds = 0;  ///< of the machine
+  double clock_hz = 0;
+  double latency_scale = 1;  ///< latency of a ring of copies over the machine's
+  std::string source;  ///< begins each constant's
+};
+
+/// The kernel file `text` with these variants in place of those that have a config. Throws InputError if it is none.
+std::string changed_kernel_file(const std::string& text, const std::vector<ProbedConfig>& configs,
+                                const ProbeBase& base);
+
+}  // namespace splitwave::studies

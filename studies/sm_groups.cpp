@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/sm_groups.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+namespace splitwave::studies {
+namespace {
+
+/// Mean effects of both directions, [i * sms + j] for j < i; the rest is 0.
+std::vector<double> effects(std::span<const std::vector<double>> launches, std::size_t sms) {
+  std::vector<double> with(sms * sms, 0.0);
+  std::vector<double> runs_with(sms * sms, 0.0);
+  for (const std::vector<double>& rates : launches) {
+    for (std::size_t i = 0; i < sms; ++i) {
+      if (rates[i] <= 0) continue;
+      for (std::size_t j = 0; j < sms; ++j) {
+        if (rates[j] <= 0) continue;
+        with[i * sms + j] += rates[i];
+        runs_with[i * sms + j] += 1;
+      }
+    }
+  }
+  const auto one_way = [&](std::size_t i, std::size_t j) {
+    const double all = with[i * sms + i];
+    const double runs = runs_with[i * sms + i];
+    const double both = with[i * sms + j];
+    const double runs_both = runs_with[i * sms + j];
+    if (runs_both == 0 || runs_both == runs)
+      throw std::invalid_argument("port_groups: an SM that always or never reads");
+    return (both / runs_both - (all - both) / (runs - runs_both)) / (all / runs);
+  };
+  std::vector<double> result(sms * sms, 0.0);
+  for (std::size_t i = 0; i < sms; ++i) {
+    for (std::size_t j = 0; j < i; ++j) result[i * sms + j] = (one_way(i, j) + one_way(j, i)) / 2;
+  }
+  return result;
+}
+
+/// The middle of the widest gap between effects that follow each other, among those that ports of 2 to 12 SMs make
+/// negative.
+double threshold(std::vector<double> values, std::size_t sms) {
+  std::sort(values.begin(), values.end());
+  const std::size_t most = std::min(values.size() - 1, sms * 11 / 2);
+  double widest = 0;
+  double middle = -std::numeric_limits<double>::infinity();
+  for (std::size_t k = std::max<std::size_t>(sms / 2, 1); k <= most; ++k) {
+    const double gap = values[k] - values[k - 1];
+    if (values[k - 1] < 0 && gap > widest) {
+      widest = gap;
+      middle = (values[k] + values[k - 1]) / 2;
+    }
+  }
+  return middle;
+}
+
+}  // namespace
+
+std::vector<std::int32_t> connected_groups(std::int32_t sms, std::span<const std::vector<std::int32_t>> companies) {
+  std::vector<std::int32_t> first(static_cast<std::size_t>(sms));
+  std::iota(first.begin(), first.end(), 0);
+  const auto root = [&](std::int32_t sm) {
+    while (first[static_cast<std::size_t>(sm)] != sm) sm = first[static_cast<std::size_t>(sm)];
+    return sm;
+  };
+  for (const std::vector<std::int32_t>& company : companies) {
+    for (const std::int32_t sm : company) {
+      if (sm < 0 || sm >= sms) throw std::invalid_argument("connected_groups: an SM that does not exist");
+      const std::int32_t a = root(sm);
+      const std::int32_t b = root(company.front());
+      first[static_cast<std::size_t>(std::max(a, b))] = std::min(a, b);
+    }
+  }
+  std::vector<std::int32_t> group(first.size(), -1);
+  std::int32_t groups = 0;
+  for (std::int32_t sm = 0; sm < sms; ++sm) {
+    const auto at = static_cast<std::size_t>(sm);
+    const std::int32_t lowest = root(sm);
+    group[at] = lowest == sm ? groups++ : group[static_cast<std::size_t>(lowest)];
+  }
+  return group;
+}
+
+std::vector<std::vector<std::int32_t>> members_of(std::span<const std::int32_t> group_of_sm) {
+  std::vector<std::vector<std::int32_t>> members;
+  for (std::size_t sm = 0; sm < group_of_sm.size(); ++sm) {
+    const auto group = static_cast<std::size_t>(group_of_sm[sm]);
+    if (members.size() <= group) members.resize(group + 1);
+    members[group].push_back(static_cast<std::int32_t>(sm));
+  }
+  return members;
+}
+
+PortGroups port_groups(std::span<const std::vector<double>> launches) {
+  if (launches.empty() || launches.front().size() < 2) throw std::invalid_argument("port_groups: nothing to compare");
+  const std::size_t sms = launches.front().size();
+  const std::vector<double> effect = effects(launches, sms);
+  std::vector<double> values;
+  for (std::size_t i = 0; i < sms; ++i) {
+    for (std::size_t j = 0; j < i; ++j) values.push_back(effect[i * sms + j]);
+  }
+  const double limit = threshold(values, sms);
+  std::vector<std::vector<std::int32_t>> pairs;
+  for (std::size_t i = 0; i < sms; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (effect[i * sms + j] < limit) pairs.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
+    }
+  }
+  PortGroups result;
+  result.port_of_sm = connected_groups(static_cast<std::int32_t>(sms), pairs);
+  result.weakest_inside = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < sms; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const double value = effect[i * sms + j];
+      if (result.port_of_sm[i] == result.port_of_sm[j]) {
+        result.weakest_inside = std::max(result.weakest_inside, value);
+      } else {
+        result.strongest_outside = std::min(result.strongest_outside, value);
+      }
+    }
+  }
+  if (!(result.weakest_inside < limit)) result.port_of_sm.clear();
+  return result;
+}
+
+FillOrder fill_order(std::span<const std::vector<std::int32_t>> placements) {
+  const std::size_t sms = placements.size();
+  std::vector<std::size_t> since(sms, 0);  // launches up to this many CTAs lack the SM
+  std::vector<std::set<std::int32_t>> sets;
+  for (std::size_t n = 1; n <= sms; ++n) {
+    sets.emplace_back(placements[n - 1].begin(), placements[n - 1].end());
+    if (sets.back().size() != n || placements[n - 1].size() != n || *sets.back().begin() < 0 ||
+        *sets.back().rbegin() >= static_cast<std::int32_t>(sms)) {
+      throw std::invalid_argument("fill_order: a launch whose CTAs do not have an SM each");
+    }
+    for (std::size_t sm = 0; sm < sms; ++sm) {
+      if (!sets.back().contains(static_cast<std::int32_t>(sm))) since[sm] = n;
+    }
+  }
+  FillOrder result;
+  result.order.resize(sms);
+  std::iota(result.order.begin(), result.order.end(), 0);
+  std::stable_sort(result.order.begin(), result.order.end(), [&](std::int32_t a, std::int32_t b) {
+    return since[static_cast<std::size_t>(a)] < since[static_cast<std::size_t>(b)];
+  });
+  std::set<std::int32_t> prefix;
+  for (std::size_t n = 1; n <= sms; ++n) {
+    prefix.insert(result.order[n - 1]);
+    result.agreeing += prefix == sets[n - 1] ? 1 : 0;
+  }
+  return result;
+}
+
+}  // namespace splitwave::studies
