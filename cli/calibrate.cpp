@@ -62,7 +62,7 @@ void add_calibrate(CLI::App& program, int&) {
   add_executor_option(*verb, options->executor);
   add_threads_option(*verb, options->threads);
   add_new_file_option(*verb, "--out", options->file, "write the machine file (docs/simulator.md)");
-  add_new_file_option(*verb, "--kernel-out", options.kernel,
+  add_new_file_option(*verb, "--kernel-out", options->kernel,
                       "with --executor cuda: write the profile of the project's own kernels (docs/simulator.md)");
   add_new_file_option(*verb, "--points", options->points, "write the points behind the constants, as CSV");
   verb->add_option("--like", options->like,
