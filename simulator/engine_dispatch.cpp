@@ -60,7 +60,7 @@ void Engine::make_groups(std::int32_t first_wave) {
 void Engine::start_first_wave() {
   const std::int32_t per_sm = options_.ctas_per_sm;
   const std::int32_t first_wave = std::min(plan_->lists(), resident_ctas());
-  const double launched = machine_->launch_seconds;
+  const double launched = launch_seconds(*machine_, *kernel_);
   dispatcher_free_ = launched + first_wave * machine_->launch_seconds_per_cta;
   // CTAs that have no item, behind the last that has one, delay nobody.
   std::int32_t working = first_wave;

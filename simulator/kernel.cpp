@@ -106,6 +106,10 @@ KernelProfile kernel_of_schedule(std::string_view schedule, std::int32_t num_spl
 
 }  // namespace
 
+double launch_seconds(const Machine& machine, const KernelProfile& kernel) {
+  return kernel.programmatic_launch ? machine.flag_seconds : machine.launch_seconds;
+}
+
 std::int32_t ctas_per_sm(const Machine& machine, const KernelProfile& kernel) {
   constexpr std::int32_t warp = 32;
   constexpr std::int64_t register_unit = 256;  // CUDA occupancy calculator, compute capability 8.0 and later

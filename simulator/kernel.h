@@ -33,6 +33,7 @@ struct KernelProfile {
   /// with several CTAs on an SM, and with one.
   double unhidden_crowded = 0;
   double unhidden_alone = 0;
+  bool programmatic_launch = false;   ///< starts beside the kernel before and waits on the device for its end
   double prologue_seconds = 0;        ///< of a CTA, before its first request to memory
   double cold_loads = 1;              ///< dependent loads of the prologue, K included, that touch cold pages
   bool persistent = false;            ///< where nothing is split, resident CTAs take the lists one after the other
@@ -52,6 +53,10 @@ struct KernelProfile {
   double merge_contention_seconds = 0;     ///< per row, partial and doubling of the merges that go on at once
   double merge_seconds_per_row_split = 0;  ///< work of merging one row of one partial, by one SM
 };
+
+/// From the end of the kernel before to the start of this one's first CTA: the machine's launch, or, where CTAs already
+/// wait on the device (programmatic_launch), the time in which they see that end.
+double launch_seconds(const Machine& machine, const KernelProfile& kernel);
 
 /// CTAs of the kernel that fit on one SM: the least of threads, registers (allocated per warp in units of 256), shared
 /// memory (1 KB reserved per CTA on NVIDIA) and the CTA limit. 0 if even one does not fit.

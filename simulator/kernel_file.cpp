@@ -59,6 +59,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   };
   flag(kernel.prefetches_items, "prefetches_items");
   flag(kernel.persistent, "persistent");
+  flag(kernel.programmatic_launch, "programmatic_launch");
   flag(kernel.always_merges, "always_merges");
   flag(kernel.tile_of_plan, "tile_of_plan");
   take(kernel.exposed_latencies, constants.optional_number("exposed_latencies", "1", 1, 0, 100));

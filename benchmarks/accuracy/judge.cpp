@@ -21,6 +21,8 @@ constexpr std::array kPeers = {
     Peer{"flashinfer-persistent", "flashinfer-holistic", "FlashInfer persistent"},
     Peer{"ort-lean", "lean:ort", "LeanAttention (ONNX Runtime)"},
     Peer{"flashmla", "flashmla", "FlashMLA"},
+    Peer{"xqa", "xqa", "XQA, FlashInfer's rule"},
+    Peer{"xqa-trt", "xqa:trtllm", "XQA, TensorRT-LLM's rule"},
     Peer{"torch-flash", "fixed-split:fa2", "FlashAttention-2 split-KV in PyTorch 2.11"},
     Peer{"vLLM0.24 FA3", "fa3", "FlashAttention-3 in vLLM 0.24"},
     Peer{"vLLM0.14 FA2", "fixed-split:fa2", "FlashAttention-2 in vLLM 0.14"}};

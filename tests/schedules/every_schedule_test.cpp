@@ -37,6 +37,8 @@ const std::vector<std::string>& names() {
                                                  "flashinfer",
                                                  "flashinfer-holistic",
                                                  "flashmla",
+                                                 "xqa",
+                                                 "xqa:trtllm",
                                                  "fixed-size:64",
                                                  "fixed-size:100",
                                                  "fixed-size:65536"};
