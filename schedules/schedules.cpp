@@ -50,7 +50,7 @@ std::vector<Schedule>& table() {
        "deepseek-ai/FlashMLA 9241ae3 "
        "csrc/smxx/decode/get_decoding_sched_meta/get_decoding_sched_meta.cu:62-107",
        flashmla, flashmla_kernel, Compared::latent_attention, "flashmla", "flashmla"},
-      {"xqa", "nothing, or trtllm",
+      {"xqa", "nothing, trtllm, or N",
        "TensorRT-LLM's XQA kernel: sub-sequences by FlashInfer's rule, SMs / (requests x KV heads), or TensorRT-LLM's",
        "flashinfer-ai/flashinfer fb28d7242 csrc/xqa/mha.cu:3123-3130; NVIDIA/TensorRT-LLM 12453212b "
        "decoderXQAImplCommon.h:360-395",

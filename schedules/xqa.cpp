@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// XQA, TensorRT-LLM's decode kernel for f16 and bf16 K and V, as FlashInfer ships it (csrc/xqa/mha.cu), with the rule of
-// either library for the number of sub-sequences.
+// XQA, TensorRT-LLM's decode kernel for f16 and bf16 K and V, as FlashInfer ships it (csrc/xqa/mha.cu), with the rule
+// of either library for the number of sub-sequences.
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "base/error.h"
 #include "schedules/cut.h"
 #include "schedules/rules/xqa.h"
 #include "schedules/schedule_functions.h"
@@ -35,14 +34,41 @@ std::int32_t tile_rows(const workloads::Workload& workload) {
   return static_cast<std::int32_t>(ceil_div(workload.geometry.group(), kXqaRowPadding)) * kXqaRowPadding;
 }
 
-/// The CTAs of one output. The kernel deals CTA tiles in turn, tile t to sub-sequence t mod n (mha.cu:1802-1804); a plan
-/// knows ranges only. Each sub-sequence gets as many tiles and tokens as the kernel gives it, in one range: the one that
-/// the last tile falls to has the last range. Sub-sequences beyond the tiles have nothing.
+struct Decision {
+  std::int32_t num_splits = 1;
+  std::int64_t tokens = 0;  ///< that the rule looks at
+  std::string_view by;
+};
+
+Decision decide(const workloads::Workload& workload, const Grid& grid, std::string_view argument,
+                std::int32_t cta_tile) {
+  const auto batch = static_cast<std::int64_t>(workload.requests.size());
+  const std::int64_t heads = workload.geometry.kv_heads;
+  if (argument.empty()) {
+    const std::int64_t tokens = max_seq_len(workload);
+    return {xqa_num_sub_sequences(batch, heads, tokens, cta_tile, grid.sms), tokens,
+            "by FlashInfer's rule (csrc/xqa/mha.cu:3123-3130)"};
+  }
+  const std::int64_t tokens = longest_context(workload);
+  if (argument == "trtllm") {
+    return {trtllm_multi_block_count(batch, heads, tokens, grid.sms), tokens,
+            "by TensorRT-LLM's rule (decoderXQAImplCommon.h:360-395)"};
+  }
+  constexpr std::int64_t most = 65535;
+  return {parse_count("xqa", argument, most, "trtllm, a number of sub-sequences from 1 to 65535, or nothing"), tokens,
+          "with sub-sequences as given"};
+}
+
+/// The CTAs of one output. The kernel deals CTA tiles in turn, tile t to sub-sequence t mod n (mha.cu:1802-1804); a
+/// plan knows ranges only. Each sub-sequence gets as many tiles and tokens as the kernel gives it, in one range: the
+/// one that the last tile falls to has the last range. Sub-sequences beyond the tiles have nothing.
 void add_sub_sequences(Plan& plan, std::int32_t output, const workloads::KvRange& range, std::int32_t count) {
   const TileRange tiles = tile_range(range, plan.tile_kv);
   const std::int64_t used = std::clamp<std::int64_t>(tiles.count(), 1, count);
   const std::int64_t last = tiles.count() > 0 ? (tiles.count() - 1) % count : 0;
-  const auto tiles_of = [&](std::int64_t part) { return ceil_div(std::max<std::int64_t>(tiles.count() - part, 0), count); };
+  const auto tiles_of = [&](std::int64_t part) {
+    return ceil_div(std::max<std::int64_t>(tiles.count() - part, 0), count);
+  };
   const std::int64_t first_of_last = tiles.last - tiles_of(last);
   std::int64_t next = tiles.first;
   for (std::int64_t part = 0; part < count; ++part) {
@@ -99,22 +125,13 @@ void add_grid(Plan& plan, const OutputGrid& outputs) {
 }  // namespace
 
 Plan xqa(const workloads::Workload& workload, const Grid& grid, std::string_view argument) {
-  const bool trtllm = argument == "trtllm";
-  if (!trtllm && !argument.empty()) {
-    throw base::InputError(
-        fmt::format("schedule xqa: argument '{}' is not allowed; allowed is trtllm, or nothing", argument));
-  }
   Plan plan = start_plan(grid, tile_rows(workload), kXqaCtaTile);
-  const auto batch = static_cast<std::int64_t>(workload.requests.size());
-  const std::int64_t heads = workload.geometry.kv_heads;
-  const std::int64_t tokens = trtllm ? longest_context(workload) : max_seq_len(workload);
-  plan.num_splits = trtllm ? trtllm_multi_block_count(batch, heads, tokens, grid.sms)
-                           : xqa_num_sub_sequences(batch, heads, tokens, plan.tile_kv, grid.sms);
+  const Decision decision = decide(workload, grid, argument, plan.tile_kv);
+  plan.num_splits = decision.num_splits;
   add_grid(plan, cut_outputs(workload, true, plan));
-  plan.reason = fmt::format(
-      "XQA by {}: {} sub-sequences ({} SMs, {} requests x {} KV heads, {} tokens, CTA tiles of {})",
-      trtllm ? "TensorRT-LLM's rule (decoderXQAImplCommon.h:360-395)" : "FlashInfer's rule (csrc/xqa/mha.cu:3123-3130)",
-      plan.num_splits, grid.sms, batch, heads, tokens, plan.tile_kv);
+  plan.reason = fmt::format("XQA {}: {} sub-sequences ({} SMs, {} requests x {} KV heads, {} tokens, CTA tiles of {})",
+                            decision.by, plan.num_splits, grid.sms, workload.requests.size(),
+                            workload.geometry.kv_heads, decision.tokens, plan.tile_kv);
   return plan;
 }
 

@@ -110,6 +110,11 @@ double launch_seconds(const Machine& machine, const KernelProfile& kernel) {
   return kernel.programmatic_launch ? machine.flag_seconds : machine.launch_seconds;
 }
 
+double first_prologue_seconds(const KernelProfile& kernel) {
+  const double overlapped = kernel.programmatic_launch ? kernel.overlapped_prologue_seconds : 0;
+  return std::max(0.0, kernel.prologue_seconds - overlapped);
+}
+
 std::int32_t ctas_per_sm(const Machine& machine, const KernelProfile& kernel) {
   constexpr std::int32_t warp = 32;
   constexpr std::int64_t register_unit = 256;  // CUDA occupancy calculator, compute capability 8.0 and later

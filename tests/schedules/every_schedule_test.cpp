@@ -39,6 +39,7 @@ const std::vector<std::string>& names() {
                                                  "flashmla",
                                                  "xqa",
                                                  "xqa:trtllm",
+                                                 "xqa:5",
                                                  "fixed-size:64",
                                                  "fixed-size:100",
                                                  "fixed-size:65536"};

@@ -98,7 +98,8 @@ TEST(Schedules, ArgumentsThatAreNotAllowed) {
                            "flashinfer:1",
                            "flashmla:2",
                            "xqa:",
-                           "xqa:flashinfer"}) {
+                           "xqa:flashinfer",
+                           "xqa:0"}) {
     const std::string message = error_of(name);
     EXPECT_NE(message.find("allowed"), std::string::npos) << name << ": " << message;
     EXPECT_EQ(message.find('\n'), std::string::npos);

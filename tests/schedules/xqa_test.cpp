@@ -34,11 +34,10 @@ TEST(XqaRule, FlashInfersSubSequences) {
 
 // tokens / 128; then round(sqrt(8 x that)) if it is less; then at most eight waves; then 6,000 / batch.
 TEST(XqaRule, TensorRtLlmsMultiBlockCount) {
-  for (const Case& c :
-       {Case{1, 1, 127, 1}, Case{1, 1, 255, 1}, Case{1, 1, 512, 4}, Case{1, 1, 1024, 8}, Case{1, 1, 2048, 11},
-        Case{1, 1, 8192, 23}, Case{1, 1, 131072, 91}, Case{8, 8, 131072, 16}, Case{32, 8, 8192, 4},
-        Case{128, 8, 8192, 1}, Case{32, 8, 1024, 4}, Case{1, 8, 32768, 45}, Case{500, 1, 131072, 2},
-        Case{7000, 1, 512, 1}, Case{2000, 1, 512, 1}}) {
+  for (const Case& c : {Case{1, 1, 127, 1}, Case{1, 1, 255, 1}, Case{1, 1, 512, 4}, Case{1, 1, 1024, 8},
+                        Case{1, 1, 2048, 11}, Case{1, 1, 8192, 23}, Case{1, 1, 131072, 91}, Case{8, 8, 131072, 16},
+                        Case{32, 8, 8192, 4}, Case{128, 8, 8192, 1}, Case{32, 8, 1024, 4}, Case{1, 8, 32768, 45},
+                        Case{500, 1, 131072, 2}, Case{7000, 1, 512, 1}, Case{2000, 1, 512, 1}}) {
     EXPECT_EQ(trtllm_multi_block_count(c.batch, c.kv_heads, c.tokens, 132), c.sub_sequences)
         << c.batch << " x " << c.kv_heads << " x " << c.tokens;
   }
@@ -100,6 +99,12 @@ TEST(Xqa, TensorRtLlmLaunchesMoreSubSequencesThanTiles) {
   const std::vector<std::int32_t> tokens = tokens_of_lists(plan);
   EXPECT_EQ(std::accumulate(tokens.begin(), tokens.end(), 0), 2048);
   EXPECT_EQ(std::vector<std::int32_t>(tokens.end() - 3, tokens.end()), (std::vector<std::int32_t>{0, 0, 0}));
+}
+
+TEST(Xqa, SubSequencesCanBeGiven) {
+  const Plan plan = make_plan("xqa:3", decode("w", geometry(8, 2, 128), {4096}), kHopper);
+  EXPECT_EQ(plan.num_splits, 3);
+  EXPECT_EQ(tokens_of_lists(plan), (std::vector<std::int32_t>{1536, 1280, 1280, 1536, 1280, 1280}));
 }
 
 TEST(Xqa, OneTileHoldsTheGroup) {
