@@ -34,9 +34,7 @@ constexpr std::array kPeers = {
     Peer{"vLLM0.24 FA3", "fa3", "FlashAttention-3 in vLLM 0.24"},
     Peer{"vLLM0.14 FA2", "fixed-split:fa2", "FlashAttention-2 in vLLM 0.14"}};
 
-/// Data that are read again and again stay in L2 as long as they take little more than half of it.
-constexpr double kShareOfL2 = 0.6;
-
+/// Of the driver's large pages.
 constexpr double kPageBytes = 2 << 20;
 
 bool of_engine(const Peer& peer) {
@@ -90,9 +88,8 @@ double extra_seconds(const Peer& peer, const simulator::Machine& machine) {
 }
 
 /// The libraries' kernels were timed on up to 1,024 copies of K and V in turn, 400 MB or more; engines on one.
-simulator::L2State l2_state(const Peer& peer, double bytes, const simulator::Machine& machine) {
-  const bool stays = of_engine(peer) && bytes <= kShareOfL2 * static_cast<double>(machine.l2_bytes);
-  return stays ? simulator::L2State::warm : simulator::L2State::cold;
+simulator::L2State l2_state(const Peer& peer) {
+  return of_engine(peer) ? simulator::L2State::warm : simulator::L2State::cold;
 }
 
 /// The options under which the peer's times were taken.
@@ -100,8 +97,9 @@ studies::PredictOptions options_of(const Peer& peer, const workloads::Workload& 
                                    const simulator::Machine& machine, Constants constants) {
   const auto bytes = static_cast<double>(workloads::kv_bytes(workload));
   studies::PredictOptions options;
-  options.l2 = l2_state(peer, bytes, machine);
-  // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched.
+  options.l2 = l2_state(peer);
+  // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched. How data lie
+  // in a user's program the simulator cannot know; it supposes pages of their own.
   options.new_pages = std::min(1.0, bytes / kPageBytes);
   options.edit_kernel = [&machine, geometry = workload.geometry, constants, plain = peer.kernel == "xqa-nopdl"](
                             simulator::KernelProfile& kernel, const schedules::Plan* plan) {

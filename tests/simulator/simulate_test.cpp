@@ -294,6 +294,11 @@ TEST(Simulate, WarmDataComeFromL2) {
   options.l2 = L2State::warm;
   EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, toy::kernel(1), options).seconds, 0.25 * kMs,
               kTolerance);
+  // 1 MB is half of this L2, more than stays in it; then the first touches meet cold pages too.
+  machine.l2_kept = 0.49;
+  machine.cold_seconds = 1 * kMs;
+  EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, toy::kernel(1), options).seconds, (1 + 1) * kMs,
+              kTolerance);
 }
 
 TEST(Simulate, RefusesWhatDoesNotFit) {
