@@ -92,7 +92,8 @@ void Engine::start_first_wave() {
     if (slot.reads) busy_.reading += weight(slot);
   }
   streams_.reset(limits_, slots_.size());
-  const double lead = first_prologue_seconds(*kernel_) + work_->cold_seconds + options_.worker_prologue_seconds;
+  const double lead =
+      first_prologue_seconds(*machine_, *kernel_) + work_->cold_seconds + options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
     if (list >= 0) {

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <span>
@@ -104,14 +105,19 @@ KernelProfile kernel_of_schedule(std::string_view schedule, std::int32_t num_spl
   return variant->kernel;
 }
 
+/// griddepcontrol: compute capability 9.0 and later (CUDA C++ Programming Guide, programmatic dependent launch).
+bool waits_on_device(const Machine& machine, const KernelProfile& kernel) {
+  return kernel.programmatic_launch && std::atof(machine.compute_capability.c_str()) >= 9;
+}
+
 }  // namespace
 
 double launch_seconds(const Machine& machine, const KernelProfile& kernel) {
-  return kernel.programmatic_launch ? machine.flag_seconds : machine.launch_seconds;
+  return waits_on_device(machine, kernel) ? machine.flag_seconds : machine.launch_seconds;
 }
 
-double first_prologue_seconds(const KernelProfile& kernel) {
-  const double overlapped = kernel.programmatic_launch ? kernel.overlapped_prologue_seconds : 0;
+double first_prologue_seconds(const Machine& machine, const KernelProfile& kernel) {
+  const double overlapped = waits_on_device(machine, kernel) ? kernel.overlapped_prologue_seconds : 0;
   return std::max(0.0, kernel.prologue_seconds - overlapped);
 }
 

@@ -33,7 +33,8 @@ struct KernelProfile {
   /// with several CTAs on an SM, and with one.
   double unhidden_crowded = 0;
   double unhidden_alone = 0;
-  bool programmatic_launch = false;        ///< starts beside the kernel before and waits on the device for its end
+  bool programmatic_launch =
+      false;  ///< from compute capability 9.0 on: starts beside the kernel before, waits for its end
   double overlapped_prologue_seconds = 0;  ///< of the prologue of such a kernel's first wave: over before that end
   double prologue_seconds = 0;             ///< of a CTA, before its first request to memory
   double cold_loads = 1;                   ///< dependent loads of the prologue, K included, that touch cold pages
@@ -61,7 +62,7 @@ struct KernelProfile {
 double launch_seconds(const Machine& machine, const KernelProfile& kernel);
 
 /// Prologue of the first wave's CTAs after that launch.
-double first_prologue_seconds(const KernelProfile& kernel);
+double first_prologue_seconds(const Machine& machine, const KernelProfile& kernel);
 
 /// CTAs of the kernel that fit on one SM: the least of threads, registers (allocated per warp in units of 256), shared
 /// memory (1 KB reserved per CTA on NVIDIA) and the CTA limit. 0 if even one does not fit.

@@ -167,7 +167,12 @@ TEST(Simulate, AProgrammaticLaunchHidesTheLaunchAndTheFirstWavesStart) {
   kernel.overlapped_prologue_seconds = 0.5 * kMs;
   EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (1 + 2 + 1 + 2 + 1) * kMs, kTolerance);
   kernel.programmatic_launch = true;
-  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (0.25 + 1.5 + 1 + 2 + 1) * kMs, kTolerance);
+  machine.compute_capability = "8.9";
+  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (1 + 2 + 1 + 2 + 1) * kMs, kTolerance);
+  for (const char* const capability : {"9.0", "10.0"}) {
+    machine.compute_capability = capability;
+    EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (0.25 + 1.5 + 1 + 2 + 1) * kMs, kTolerance);
+  }
 }
 
 TEST(Simulate, OverheadsOfLaunchCtaAndItemAddUp) {
