@@ -22,6 +22,7 @@ Plan lean_ort(const workloads::Workload& workload, const Grid& grid);
 Plan flashinfer(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan flashinfer_holistic(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan flashmla(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
+Plan xqa(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan fixed_size(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 
 std::string_view fa2_kernel(const workloads::Workload& workload, std::string_view argument, std::int32_t num_splits);
@@ -35,6 +36,7 @@ std::string_view flashinfer_holistic_kernel(const workloads::Workload& workload,
                                             std::int32_t num_splits);
 std::string_view flashmla_kernel(const workloads::Workload& workload, std::string_view argument,
                                  std::int32_t num_splits);
+std::string_view xqa_kernel(const workloads::Workload& workload, std::string_view argument, std::int32_t num_splits);
 /// splitwave's own kernel, for schedules without a library: in fixed_size.cpp.
 std::string_view splitwave_kernel(const workloads::Workload& workload, std::string_view argument,
                                   std::int32_t num_splits);

@@ -50,6 +50,11 @@ std::vector<Schedule>& table() {
        "deepseek-ai/FlashMLA 9241ae3 "
        "csrc/smxx/decode/get_decoding_sched_meta/get_decoding_sched_meta.cu:62-107",
        flashmla, flashmla_kernel, Compared::latent_attention, "flashmla", "flashmla"},
+      {"xqa", "nothing, trtllm, or N",
+       "TensorRT-LLM's XQA kernel: sub-sequences by FlashInfer's rule, SMs / (requests x KV heads), or TensorRT-LLM's",
+       "flashinfer-ai/flashinfer fb28d7242 csrc/xqa/mha.cu:3123-3130; NVIDIA/TensorRT-LLM 12453212b "
+       "decoderXQAImplCommon.h:360-395",
+       xqa, xqa_kernel, Compared::never, "", "xqa"},
       {"fixed-size", "T", "batch-invariant: every output cut at multiples of T tokens", "splitwave", fixed_size,
        splitwave_kernel, Compared::never, ""},
   };

@@ -12,8 +12,6 @@
 namespace splitwave::simulator {
 namespace {
 
-constexpr double kCrowd = 132;
-
 /// Gives rows of `width` numbers one more.
 void add_column(std::vector<std::int32_t>& rows, std::int32_t width, const std::vector<std::int32_t>& column) {
   static thread_local std::vector<std::int32_t> wider;
@@ -86,7 +84,7 @@ void Engine::make_groups(std::int32_t first_wave) {
 void Engine::start_first_wave() {
   const std::int32_t per_sm = options_.ctas_per_sm;
   const std::int32_t first_wave = std::min(plan_->lists(), resident_ctas());
-  const double launched = machine_->launch_seconds;
+  const double launched = launch_seconds(*machine_, *kernel_);
   dispatcher_free_ = launched + first_wave * machine_->launch_seconds_per_cta;
   // CTAs that have no item, behind the last that has one, delay nobody.
   std::int32_t working = first_wave;
@@ -119,11 +117,9 @@ void Engine::start_first_wave() {
     if (slot.reads) busy_.reading += weight(slot);
   }
   streams_.reset(limits_, slots_.size());
-  // Pages that no TLB holds cost where many CTAs touch them at once: one CTA alone hardly waits for them.
-  const double crowd = kernel_->config.empty() ? 1 : std::min(1.0, busy_.all * kernel_->cluster / kCrowd);
   const double full = busy_.all / (machine_->sms * per_sm);
-  const double lead = kernel_->prologue_seconds + crowd * work_->cold_seconds + work_->table_seconds + full * kernel_->crowd_start_seconds +
-                      options_.worker_prologue_seconds;
+  const double lead = first_prologue_seconds(*machine_, *kernel_) + work_->cold_seconds + work_->table_seconds +
+                      full * kernel_->crowd_start_seconds + options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
     if (list >= 0) {

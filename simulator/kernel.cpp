@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -101,7 +102,21 @@ KernelProfile kernel_of_schedule(std::string_view schedule, std::int32_t num_spl
   return found.variant->kernel;
 }
 
+/// griddepcontrol: compute capability 9.0 and later (CUDA C++ Programming Guide, programmatic dependent launch).
+bool waits_on_device(const Machine& machine, const KernelProfile& kernel) {
+  return kernel.programmatic_launch && std::atof(machine.compute_capability.c_str()) >= 9;
+}
+
 }  // namespace
+
+double launch_seconds(const Machine& machine, const KernelProfile& kernel) {
+  return waits_on_device(machine, kernel) ? machine.flag_seconds : machine.launch_seconds;
+}
+
+double first_prologue_seconds(const Machine& machine, const KernelProfile& kernel) {
+  const double overlapped = waits_on_device(machine, kernel) ? kernel.overlapped_prologue_seconds : 0;
+  return std::max(0.0, kernel.prologue_seconds - overlapped);
+}
 
 std::int32_t ctas_per_sm(const Machine& machine, const KernelProfile& kernel) {
   constexpr std::int32_t warp = 32;

@@ -36,15 +36,19 @@ struct KernelProfile {
   /// with several CTAs on an SM, and with one.
   double unhidden_crowded = 0;
   double unhidden_alone = 0;
-  double prologue_seconds = 0;        ///< of a CTA, before its first request to memory
-  double cold_loads = 1;              ///< dependent loads of the prologue, K included, that touch cold pages
-  bool persistent = false;            ///< where nothing is split, resident CTAs take the lists one after the other
-  double queue_prologue_seconds = 0;  ///< more of it where lists come from a queue
-  double queue_reset_seconds = 0;     ///< launch that resets the queue's counter where no merge kernel does
-  double epilogue_seconds = 0;        ///< of an item, from its last tile to its visible result
-  double item_seconds = 0;            ///< extra per further item of a CTA
-  bool prefetches_items = false;      ///< loads of the next item start during the present one
+  bool programmatic_launch =
+      false;  ///< from compute capability 9.0 on: starts beside the kernel before, waits for its end
+  double overlapped_prologue_seconds = 0;  ///< of the prologue of such a kernel's first wave: over before that end
+  double prologue_seconds = 0;             ///< of a CTA, before its first request to memory
+  double cold_loads = 1;                   ///< dependent loads of the prologue, K included, that touch cold pages
+  bool persistent = false;                 ///< where nothing is split, resident CTAs take the lists one after the other
+  double queue_prologue_seconds = 0;       ///< more of it where lists come from a queue
+  double queue_reset_seconds = 0;          ///< launch that resets the queue's counter where no merge kernel does
+  double epilogue_seconds = 0;             ///< of an item, from its last tile to its visible result
+  double item_seconds = 0;                 ///< extra per further item of a CTA
+  bool prefetches_items = false;           ///< loads of the next item start during the present one
   double exposed_latencies = 1;     ///< memory latencies at the start of a stream that nothing hides (lockstep phases)
+  double first_tiles = 1;           ///< KV tiles that must be there before arithmetic starts, where it is the limit
   double drain_tiles = 0;           ///< KV tiles whose arithmetic follows the last byte's arrival
   std::int32_t tile_tokens = 128;   ///< KV tokens per tile of the kernel
   bool tile_of_plan = false;        ///< the library picks the tile per call: tile_tokens is the plan's tile_kv
@@ -80,6 +84,13 @@ struct KernelProfile {
   double merge_batch_seconds = 0;              ///< of each further batch
   double merge_kernel_seconds_per_split = -1;  ///< of a separate merge kernel; negative: merge_seconds_per_split
 };
+
+/// From the end of the kernel before to the start of this one's first CTA: the machine's launch, or, where CTAs already
+/// wait on the device (programmatic_launch), the time in which they see that end.
+double launch_seconds(const Machine& machine, const KernelProfile& kernel);
+
+/// Prologue of the first wave's CTAs after that launch.
+double first_prologue_seconds(const Machine& machine, const KernelProfile& kernel);
 
 /// CTAs of the kernel that fit on one SM: the least of threads, registers (allocated per warp in units of 256), shared
 /// memory (1 KB reserved per CTA on NVIDIA) and the CTA limit. 0 if even one does not fit.

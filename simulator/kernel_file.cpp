@@ -49,6 +49,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.unhidden_crowded, constants.optional_number("unhidden_crowded", "1", 1, 0, 10));
   take(kernel.unhidden_alone, constants.optional_number("unhidden_alone", "1", 1, 0, 10));
   take(kernel.prologue_seconds, constants.optional_number("prologue", "ns", 1e-9, 0, 1e6));
+  take(kernel.overlapped_prologue_seconds, constants.optional_number("overlapped_prologue", "ns", 1e-9, 0, 1e6));
   take(kernel.cold_loads, constants.optional_number("cold_loads", "1", 1, 0, 100));
   take(kernel.queue_prologue_seconds, constants.optional_number("queue_prologue", "ns", 1e-9, 0, 1e6));
   take(kernel.queue_reset_seconds, constants.optional_number("queue_reset", "ns", 1e-9, 0, 1e6));
@@ -59,9 +60,11 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   };
   flag(kernel.prefetches_items, "prefetches_items");
   flag(kernel.persistent, "persistent");
+  flag(kernel.programmatic_launch, "programmatic_launch");
   flag(kernel.always_merges, "always_merges");
   flag(kernel.tile_of_plan, "tile_of_plan");
   take(kernel.exposed_latencies, constants.optional_number("exposed_latencies", "1", 1, 0, 100));
+  take(kernel.first_tiles, constants.optional_number("first_tiles", "tile", 1, 0, 100));
   take(kernel.drain_tiles, constants.optional_number("drain_tiles", "tile", 1, 0, 100));
   take(kernel.merge_launch_seconds, constants.optional_number("merge_launch", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_seconds, constants.optional_number("merge", "ns", 1e-9, 0, 1e6));

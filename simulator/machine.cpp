@@ -102,6 +102,7 @@ void read_constants(Machine& machine, Constants& constants) {
   machine.cold_seconds = constants.number("cold_start", "ns", 1e-9, 0, 1e6);
   machine.sm_bytes_per_second = constants.number("sm_bandwidth", "GB/s", 1e9, 0.001, 1e6);
   machine.l2_bytes = static_cast<std::int64_t>(constants.number("l2_capacity", "MiB", 1048576, 0.01, 1e6));
+  machine.l2_kept = constants.number("l2_kept", "1", 1, 0.01, 1);
   machine.l2_bytes_per_second = constants.number("l2_bandwidth", "GB/s", 1e9, 1, 1e6);
   machine.l2_latency_seconds = constants.number("l2_latency", "ns", 1e-9, 1, 1e6);
   const double clocks = machine.clock_hz * machine.sms;

@@ -22,14 +22,17 @@ bool reads_once(const Workload& workload, const Plan& plan) {
   });
 }
 
+/// True if K and V, once read, all stay in L2. A cyclic read of more keeps a part at best.
+bool stays_in_l2(const Workload& workload, const Machine& machine) {
+  return static_cast<double>(workloads::kv_bytes(workload)) <= machine.l2_kept * static_cast<double>(machine.l2_bytes);
+}
+
 /// Share of the K and V that the items read that DRAM delivers.
-double dram_share(const Workload& workload, const Plan& plan, const Machine& machine, L2State l2,
+double dram_share(const Workload& workload, const Plan& plan, const Machine& machine, bool warm,
                   std::int32_t resident) {
-  // A cyclic read of more than the cache keeps a part of it at best; below its capacity it keeps all.
-  const auto fits = [&] { return workloads::kv_bytes(workload) <= machine.l2_bytes; };
-  if (l2 == L2State::warm && fits()) return 0;
+  if (warm) return 0;
   if (machine.cpu || reads_once(workload, plan)) return 1;
-  const KvTokens tokens = count_shared_reads(workload, plan, fits() ? plan.lists() : resident);
+  const KvTokens tokens = count_shared_reads(workload, plan, stays_in_l2(workload, machine) ? plan.lists() : resident);
   const auto all = static_cast<double>(tokens.dram + tokens.l2);
   return all > 0 ? static_cast<double>(tokens.dram) / all : 1;
 }
@@ -73,13 +76,14 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
     const TokenSeconds token = seconds_per_token(machine, kernel, workload.geometry, rows);
     work.seconds_per_byte.push_back({token.crowded / work.bytes_per_token, token.alone / work.bytes_per_token});
   }
-  const double share = dram_share(workload, plan, machine, options.l2, resident);
+  const bool warm = options.l2 == L2State::warm && stays_in_l2(workload, machine);
+  const double share = dram_share(workload, plan, machine, warm, resident);
   work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), share);
   work.law.latency_seconds *= kernel.latency_scale;
   if (kernel.refills_after_use) {
     work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;
   }
-  if (options.l2 == L2State::cold) {
+  if (!warm) {
     work.cold_seconds = machine.cold_seconds * options.new_pages * kernel.cold_loads;
     if (kernel.reads_table) work.table_seconds = machine.dram_latency_seconds * kernel.latency_scale;
   }

@@ -30,7 +30,8 @@ struct Work {
   }
 };
 
-/// Where the data are when the kernel starts. cold: K and V come from DRAM; warm: what fits of them is in L2.
+/// Where the data are when the kernel starts. cold: K and V come from DRAM; warm: they were read before, and are in L2
+/// if they take no more than Machine::l2_kept of it.
 enum class L2State { cold, warm };
 
 struct SimulateOptions {

@@ -8,6 +8,7 @@ simulator::KernelProfile without_own_constants(simulator::KernelProfile kernel, 
                                                const workloads::Geometry& geometry, schedules::MergeKind merge) {
   // Two dependent loads: lengths or page numbers, then Q.
   kernel.prologue_seconds = 2 * machine.dram_latency_seconds;
+  kernel.overlapped_prologue_seconds = 0;
   kernel.queue_prologue_seconds = machine.dram_latency_seconds;
   // The result is stored, and its store is seen.
   kernel.epilogue_seconds = 2 * machine.flag_seconds;

@@ -21,13 +21,20 @@ constexpr std::array kPeers = {
     Peer{"flashinfer-persistent", "flashinfer-holistic", "FlashInfer persistent"},
     Peer{"ort-lean", "lean:ort", "LeanAttention (ONNX Runtime)"},
     Peer{"flashmla", "flashmla", "FlashMLA"},
+    Peer{"xqa", "xqa", "XQA, FlashInfer's rule"},
+    Peer{"xqa-nopdl", "xqa", "XQA, FlashInfer's rule, no programmatic launch"},
+    Peer{"xqa-trt", "xqa:trtllm", "XQA, TensorRT-LLM's rule"},
+    Peer{"xqa-s1", "xqa:1", "XQA, 1 sub-sequence"},
+    Peer{"xqa-s2", "xqa:2", "XQA, 2"},
+    Peer{"xqa-s4", "xqa:4", "XQA, 4"},
+    Peer{"xqa-s8", "xqa:8", "XQA, 8"},
+    Peer{"xqa-s16", "xqa:16", "XQA, 16"},
+    Peer{"xqa-s32", "xqa:32", "XQA, 32"},
     Peer{"torch-flash", "fixed-split:fa2", "FlashAttention-2 split-KV in PyTorch 2.11"},
     Peer{"vLLM0.24 FA3", "fa3", "FlashAttention-3 in vLLM 0.24"},
     Peer{"vLLM0.14 FA2", "fixed-split:fa2", "FlashAttention-2 in vLLM 0.14"}};
 
-/// Data that are read again and again stay in L2 as long as they take little more than half of it.
-constexpr double kShareOfL2 = 0.6;
-
+/// Of the driver's large pages.
 constexpr double kPageBytes = 2 << 20;
 
 bool of_engine(const Peer& peer) {
@@ -66,9 +73,12 @@ schedules::Plan cuda_core_plan(const workloads::Workload& workload, const std::s
 
 /// vLLM's call takes FlashAttention-2's split rule only where it swaps groups and queries
 /// (vllm-project/flash-attention, csrc/flash_attn/flash_api.cpp, mha_varlen_fwd).
-std::string_view schedule_of(const Peer& peer, const workloads::Workload& workload) {
-  return of_engine(peer) && peer.schedule == "fixed-split:fa2" && workload.geometry.group() == 1 ? "fa2"
-                                                                                                 : peer.schedule;
+///
+/// XQA was timed with TensorRT-LLM's count of sub-sequences or as many as there are CTA tiles, as noted.
+std::string schedule_of(const Peer& peer, const Point& point) {
+  if (peer.kernel == "xqa-trt") return "xqa:" + std::to_string(noted(point.note, "sub_seqs"));
+  const bool groups_stay = peer.schedule == "fixed-split:fa2" && point.workload.geometry.group() == 1;
+  return std::string(of_engine(peer) && groups_stay ? "fa2" : peer.schedule);
 }
 
 /// Engines write the new token's K and V with a kernel of its own before, on buffers that stay in L2: a node of the
@@ -78,9 +88,8 @@ double extra_seconds(const Peer& peer, const simulator::Machine& machine) {
 }
 
 /// The libraries' kernels were timed on up to 1,024 copies of K and V in turn, 400 MB or more; engines on one.
-simulator::L2State l2_state(const Peer& peer, double bytes, const simulator::Machine& machine) {
-  const bool stays = of_engine(peer) && bytes <= kShareOfL2 * static_cast<double>(machine.l2_bytes);
-  return stays ? simulator::L2State::warm : simulator::L2State::cold;
+simulator::L2State l2_state(const Peer& peer) {
+  return of_engine(peer) ? simulator::L2State::warm : simulator::L2State::cold;
 }
 
 /// The options under which the peer's times were taken.
@@ -88,22 +97,24 @@ studies::PredictOptions options_of(const Peer& peer, const workloads::Workload& 
                                    const simulator::Machine& machine, Constants constants) {
   const auto bytes = static_cast<double>(workloads::kv_bytes(workload));
   studies::PredictOptions options;
-  options.l2 = l2_state(peer, bytes, machine);
-  // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched.
+  options.l2 = l2_state(peer);
+  // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched. How data lie
+  // in a user's program the simulator cannot know; it supposes pages of their own.
   options.new_pages = std::min(1.0, bytes / kPageBytes);
-  if (constants == Constants::of_machine) {
-    options.edit_kernel = [&machine, geometry = workload.geometry](simulator::KernelProfile& kernel,
-                                                                   const schedules::Plan* plan) {
-      if (plan != nullptr) kernel = without_own_constants(kernel, machine, geometry, plan->merge);
-    };
-  }
+  options.edit_kernel = [&machine, geometry = workload.geometry, constants, plain = peer.kernel == "xqa-nopdl"](
+                            simulator::KernelProfile& kernel, const schedules::Plan* plan) {
+    if (plain) kernel.programmatic_launch = false;
+    if (constants == Constants::of_machine && plan != nullptr) {
+      kernel = without_own_constants(kernel, machine, geometry, plan->merge);
+    }
+  };
   return options;
 }
 
 /// The peer's time on the point.
 schedules::Timeline timeline_of(const Point& point, const Peer& peer, const studies::Target& target,
                                 const studies::PredictOptions& options) {
-  const std::string_view schedule = schedule_of(peer, point.workload);
+  const std::string schedule = schedule_of(peer, point);
   if (!schedule.empty()) return studies::predict(point.workload, schedule, target, options).timeline;
   studies::Target own = target;
   own.kernel = simulator::load_kernel(std::string(peer.kernel));

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,6 +84,16 @@ void print_table(const Arguments& arguments) {
   fmt::print("{}", accuracy::kernel_table(arguments.no_kernel_constants ? judged.without : judged.own));
 }
 
+/// Both as one, of `xqa` the two rules as they are launched: what advise says of the libraries' own kernels.
+accuracy::Judged libraries(accuracy::Judged seen, const accuracy::Judged& xqa) {
+  const auto is_rule = [](const accuracy::JudgedPoint& one) {
+    return one.peer->kernel == "xqa" || one.peer->kernel == "xqa-trt";
+  };
+  std::copy_if(xqa.own.begin(), xqa.own.end(), std::back_inserter(seen.own), is_rule);
+  std::copy_if(xqa.without.begin(), xqa.without.end(), std::back_inserter(seen.without), is_rule);
+  return seen;
+}
+
 /// The files that --write makes, by path from the root.
 std::vector<std::pair<std::string, std::string>> documents(const std::string& root) {
   const std::string data = root + "/benchmarks/accuracy/";
@@ -90,14 +101,17 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
       accuracy::read_peers(root + "/tests/gpu/public_shapes.csv", data + "h200_peers.csv");
   const std::vector<accuracy::Point> shapes =
       accuracy::read_peers(data + "h200_unseen_shapes.csv", data + "h200_unseen.csv");
+  const std::vector<accuracy::Point> xqa =
+      accuracy::read_peers(root + "/tests/gpu/public_shapes.csv", data + "h200_xqa.csv");
   const std::vector<accuracy::Point> h200 = accuracy::read_engines(data + "engines.csv", "H200-SXM");
   const std::vector<accuracy::Point> a100 = accuracy::read_engines(data + "engines.csv", "A100-SXM4-80GB");
-  const std::vector<accuracy::Judged> judged = {judge(seen, "h200"), judge(shapes, "h200"), judge(h200, "h200"),
-                                                judge(a100, "a100")};
-  return {{"docs/accuracy.md", accuracy::document(judged[0], judged[1], std::span(judged).subspan(2))},
+  const std::vector<accuracy::Judged> judged = {judge(seen, "h200"), judge(xqa, "h200"), judge(shapes, "h200"),
+                                                judge(h200, "h200"), judge(a100, "a100")};
+  return {{"docs/accuracy.md", accuracy::document(judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
           {"docs/accuracy.csv", accuracy::all_predictions(judged)},
           // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
-          {"studies/advise_accuracy.json", accuracy::error_bands(std::vector{judged.front(), judged.back()})}};
+          {"studies/advise_accuracy.json",
+           accuracy::error_bands(std::vector{libraries(judged[0], judged[1]), judged.back()})}};
 }
 
 /// Writes the files, or returns 1 and names those that are not as they would be written.

@@ -29,8 +29,9 @@ std::string order_table(const Judged& judged);
 /// Every prediction, one per line.
 std::string all_predictions(std::span<const Judged> judged);
 
-/// docs/accuracy.md: one H200 whose kernels were looked at, then shapes on it and machines that were not.
-std::string document(const Judged& seen, const Judged& shapes, std::span<const Judged> unseen);
+/// docs/accuracy.md: one H200 whose kernels were looked at, a kernel that was predicted before it was compared, then
+/// shapes and machines that were not looked at.
+std::string document(const Judged& seen, const Judged& xqa, const Judged& shapes, std::span<const Judged> unseen);
 
 /// studies/advise_accuracy.json: per machine and schedule, how well predictions agree with measurements.
 std::string error_bands(std::span<const Judged> judged);

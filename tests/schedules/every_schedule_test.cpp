@@ -37,6 +37,9 @@ const std::vector<std::string>& names() {
                                                  "flashinfer",
                                                  "flashinfer-holistic",
                                                  "flashmla",
+                                                 "xqa",
+                                                 "xqa:trtllm",
+                                                 "xqa:5",
                                                  "fixed-size:64",
                                                  "fixed-size:100",
                                                  "fixed-size:65536"};

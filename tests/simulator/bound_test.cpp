@@ -35,7 +35,8 @@ TEST(Bound, CountsLaunchPrologueAndMergeKernel) {
 RC_GTEST_PROP(Bound, NoPlanIsFaster, ()) {
   const std::vector<std::string> machines = {"h200", "a100", "b200", "l40s"};
   const Machine machine = load_machine(*rc::gen::elementOf(machines));
-  const std::vector<std::string> schedules = schedules::default_names();
+  std::vector<std::string> schedules = schedules::default_names();
+  schedules.emplace_back("xqa");  // programmatic launch
   const std::string schedule = *rc::gen::elementOf(schedules);
   const std::vector<std::string> geometries = {"h=32/8,d=128", "h=8/1,d=64", "h=16/16,d=128", "h=64/8,d=256"};
   workloads::Workload workload = workloads::parse_spec(*rc::gen::elementOf(geometries) + ":1q1s1k");

@@ -189,7 +189,7 @@ TEST(MachineFiles, ItsOwnDataSheetsBandwidthChangesNothing) {
 
 TEST(KernelFiles, AllShippedOnesLoad) {
   for (const char* name : {"fa2-split", "fa2-standard", "fa3-d64", "fa3-d128", "fa3-d256", "flashinfer-tc",
-                           "flashinfer-decode", "flashinfer-holistic", "ort-lean", "flashmla", "splitwave"}) {
+                           "flashinfer-decode", "flashinfer-holistic", "ort-lean", "flashmla", "xqa", "splitwave"}) {
     const std::vector<std::string> names = kernel_names();
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   }

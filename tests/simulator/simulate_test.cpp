@@ -73,6 +73,15 @@ TEST(Simulate, APartialTileCostsAWholeOneInArithmetic) {
   EXPECT_NEAR(toy::seconds({101}, toy::machine(1), kernel), 200 * 2e-6, 1.1e-6);
 }
 
+// A tile of 100 tokens is 100 KB, which takes 1 us at the memory's whole 100 GB/s.
+TEST(Simulate, ArithmeticStartsWithPartOfATileWhereTheKernelCan) {
+  KernelProfile kernel = slow_kernel(1);
+  kernel.tile_tokens = 100;
+  const double whole = toy::seconds({1000}, toy::machine(1), kernel);
+  kernel.first_tiles = 0.25;
+  EXPECT_NEAR(whole - toy::seconds({1000}, toy::machine(1), kernel), 0.75e-6, 1e-10);
+}
+
 TEST(Simulate, TheLastTilesArithmeticFollowsItsBytes) {
   KernelProfile kernel = toy::kernel(1);
   kernel.instruction = MmaInstruction::cuda_core;
@@ -147,6 +156,23 @@ TEST(Simulate, ColdPagesCostOncePerDependentLoad) {
   const workloads::Workload batch = toy::workload({1000, 1000});
   EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, kernel, options).seconds, 0.75 * kMs + 2 * kMs,
               kTolerance);
+}
+
+TEST(Simulate, AProgrammaticLaunchHidesTheLaunchAndTheFirstWavesStart) {
+  Machine machine = toy::machine(1);
+  machine.launch_seconds = 1 * kMs;
+  machine.flag_seconds = 0.25 * kMs;
+  KernelProfile kernel = toy::kernel(1);
+  kernel.prologue_seconds = 2 * kMs;
+  kernel.overlapped_prologue_seconds = 0.5 * kMs;
+  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (1 + 2 + 1 + 2 + 1) * kMs, kTolerance);
+  kernel.programmatic_launch = true;
+  machine.compute_capability = "8.9";
+  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (1 + 2 + 1 + 2 + 1) * kMs, kTolerance);
+  for (const char* const capability : {"9.0", "10.0"}) {
+    machine.compute_capability = capability;
+    EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (0.25 + 1.5 + 1 + 2 + 1) * kMs, kTolerance);
+  }
 }
 
 TEST(Simulate, OverheadsOfLaunchCtaAndItemAddUp) {
@@ -272,6 +298,11 @@ TEST(Simulate, WarmDataComeFromL2) {
   SimulateOptions options;
   options.l2 = L2State::warm;
   EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, toy::kernel(1), options).seconds, 0.25 * kMs,
+              kTolerance);
+  // 1 MB is half of this L2, more than stays in it; then the first touches meet cold pages too.
+  machine.l2_kept = 0.49;
+  machine.cold_seconds = 1 * kMs;
+  EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, toy::kernel(1), options).seconds, (1 + 1) * kMs,
               kTolerance);
 }
 
