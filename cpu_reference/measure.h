@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,14 +27,39 @@ Timing timing_of(const std::vector<double>& samples);
 /// Name of the processor in /proc/cpuinfo.
 std::string processor_name();
 
-/// Runs the plan until `min_samples` runs and `min_seconds` are reached, each run with cold caches (other memory is
-/// read in between), and keeps the last result in `result`. The time between the runs does not count as a sample, but
-/// towards min_seconds. Throws std::logic_error unless threads and min_samples are positive.
-Timing time_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
-                 int threads, int min_samples, double min_seconds, Result<float>& result);
+/// A plan that is timed again and again, each run with cold caches (other memory is read before it). Keeps references to
+/// workload, tensors and plan. The constructor runs the plan once; it throws as make_workspace and run_plan do.
+class TimedPlan {
+ public:
+  TimedPlan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
+            int threads);
 
-/// Replaces what the caches hold with other memory, by `threads` threads.
+  /// Seconds of one run. One during which another process took a processor is repeated, a few times at most
+  /// (interruptions.h).
+  double sample();
+
+  /// Runs that were interrupted so far.
+  std::int64_t interrupted() const { return interrupted_; }
+
+  /// Of the last run.
+  const Result<float>& result() const { return result_; }
+
+ private:
+  const workloads::Workload& workload_;
+  const workloads::Tensors& tensors_;
+  const schedules::Plan& plan_;
+  int threads_;
+  WorkspacePtr workspace_;
+  Result<float> result_;
+  std::int64_t interrupted_ = 0;
+};
+
+/// Replaces what the caches hold with other memory, by `threads` threads, and leaves them awake.
 void evict_caches(int threads);
+
+/// Returns when each thread of the team has run: one from which somebody took the processor meanwhile has it again, so
+/// that what follows begins on all of them.
+void wake_threads(int threads);
 
 /// Seconds that `threads` threads take to read the bytes once, each a share of its own.
 double read_seconds(std::span<const std::byte> bytes, int threads);

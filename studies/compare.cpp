@@ -57,12 +57,6 @@ CheckCount compare(const Comparison& comparison, const Watcher& watcher) {
   return checks;
 }
 
-std::string baseline_of(std::span<const std::string> schedules) {
-  const auto found = std::find_if(schedules.begin(), schedules.end(),
-                                  [](const std::string& name) { return name.starts_with("fixed-split"); });
-  return found != schedules.end() ? *found : schedules.front();
-}
-
 std::string summary(const Comparison& comparison, std::span<const reports::Record> records, const CheckCount& checks) {
   const std::string baseline = baseline_of(comparison.schedules);
   reports::Table table{{{"executor"},

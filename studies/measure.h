@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -58,6 +59,9 @@ struct Executor {
 /// This computer's CPU with so many threads; `measured_now`: its constants measured now, for predictions that are about
 /// to be set against runs on the machine as it is, or else from the cache. The CUDA device's: studies/measure_cuda.h.
 Executor cpu_executor(std::int32_t threads, bool measured_now, const TimingBudget& budget);
+
+/// The schedule that speed-ups are relative to: the first fixed split, or the first schedule where there is none.
+std::string baseline_of(std::span<const std::string> schedules);
 
 /// Bytes of tensors that the host's memory has room for: outputs, the oracle's and the system need the rest.
 std::int64_t tensor_memory_bytes();

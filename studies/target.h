@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu_reference/measure.h"
+#include "cpu_reference/probes.h"
 #include "schedules/plan.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
@@ -26,6 +27,8 @@ struct Target {
   std::int32_t ctas_per_sm = 0;                    ///< 0: from the kernel's occupancy
   std::optional<simulator::KernelFamily> kernel;   ///< runs all plans; none: of each schedule the library's own
   std::optional<cpu_reference::CpuConstants> cpu;  ///< this computer's CPU: what was measured on it
+  /// What was probed between the runs of one workload; it takes the place of bandwidth, tile time and fork of `cpu`.
+  std::optional<cpu_reference::ProbedCpu> probed;
 };
 
 /// What a user may change of a target.
