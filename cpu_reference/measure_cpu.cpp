@@ -10,6 +10,7 @@
 #include "base/parallel.h"
 #include "cpu_reference/cached_run.h"
 #include "cpu_reference/cold_memory.h"
+#include "cpu_reference/interruptions.h"
 #include "cpu_reference/measure.h"
 
 namespace splitwave::cpu_reference {
@@ -26,12 +27,17 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Median time of `repeats` calls.
-double median_seconds(int repeats, const std::function<void()>& work) {
+/// Times of `repeats` calls.
+std::vector<double> samples_of(int repeats, const std::function<void()>& work) {
   std::vector<double> samples;
   samples.reserve(repeats);
   for (int i = 0; i < repeats; ++i) samples.push_back(seconds_of(work));
-  return timing_of(samples).median;
+  return samples;
+}
+
+double spread(const std::vector<double>& samples) {
+  const Timing timing = timing_of(samples);
+  return (timing.p80 - timing.p20) / timing.median;
 }
 
 /// Least time of `repeats` calls: for work in cache, where everything else is a disturbance.
@@ -121,6 +127,28 @@ double measure_merge() {
   return std::max(0.0, (seconds(kSplits) / kRequests - kSplits * items) / (kSplits * kRows));
 }
 
+/// Bandwidths by 1..threads threads, and how the reads by all of them differ.
+void measure_reads(CpuConstants& constants, Quietness& quietness) {
+  constexpr int kReads = 9;
+  const std::span<const std::byte> memory = cold_memory();
+  const double bytes = static_cast<double>(memory.size());
+  for (int count = 1; count <= constants.threads; ++count) {
+    const std::vector<double> reads = samples_of(kReads, [&] { read_seconds(memory, count); });
+    const std::vector<double> row_reads = samples_of(kReads, [&] { row_read_seconds(memory, count); });
+    constants.read_bytes_per_second.push_back(bytes / timing_of(reads).median);
+    constants.row_read_bytes_per_second.push_back(bytes / timing_of(row_reads).median);
+    quietness.read_spread = spread(reads);  // the last is of all threads
+  }
+}
+
+void measure_tiles(CpuConstants& constants) {
+  for (std::size_t dtype = 0; dtype < kDtypes.size(); ++dtype) {
+    for (std::int32_t rows = 1; rows <= 4; ++rows) constants.tile[dtype][rows - 1] = measure_tile(kDtypes[dtype], rows);
+  }
+  constants.token_seconds_per_kv_byte =
+      tile_seconds_per_kv_byte(constants, probe(Dtype::f16, 4, 128, 1, 1).geometry, 4);
+}
+
 }  // namespace
 
 std::string processor_name() {
@@ -133,26 +161,25 @@ std::string processor_name() {
   return "unknown processor";
 }
 
-CpuConstants measure_cpu(int threads) {
+MeasuredCpu measure_cpu(int threads) {
   if (threads < 1) throw std::logic_error("measure_cpu: threads must be positive");
-  CpuConstants constants;
+  MeasuredCpu measured;
+  CpuConstants& constants = measured.constants;
   constants.model = processor_name();
   constants.threads = threads;
-  const std::span<const std::byte> memory = cold_memory();
-  const double bytes = static_cast<double>(memory.size());
-  for (int count = 1; count <= threads; ++count) {
-    constants.read_bytes_per_second.push_back(bytes / median_seconds(5, [&] { read_seconds(memory, count); }));
-    constants.row_read_bytes_per_second.push_back(bytes / median_seconds(5, [&] { row_read_seconds(memory, count); }));
-  }
-  for (std::size_t dtype = 0; dtype < kDtypes.size(); ++dtype) {
-    for (std::int32_t rows = 1; rows <= 4; ++rows) constants.tile[dtype][rows - 1] = measure_tile(kDtypes[dtype], rows);
-  }
-  constants.token_seconds_per_kv_byte =
-      tile_seconds_per_kv_byte(constants, probe(Dtype::f16, 4, 128, 1, 1).geometry, 4);
-  constants.fork_seconds = median_seconds(101, [&] { base::parallel(threads, [](int, int) {}); });
-  constants.item_seconds = measure_item();
-  constants.merge_seconds_per_row_split = measure_merge();
-  return constants;
+  const std::int64_t interruptions_before = interruptions();
+  const double seconds = seconds_of([&] {
+    measure_reads(constants, measured.quietness);
+    measure_tiles(constants);
+    const std::vector<double> forks = samples_of(101, [&] { base::parallel(threads, [](int, int) {}); });
+    constants.fork_seconds = timing_of(forks).median;
+    measured.quietness.fork_spread = spread(forks);
+    constants.item_seconds = measure_item();
+    constants.merge_seconds_per_row_split = measure_merge();
+  });
+  measured.quietness.interruptions_per_second =
+      static_cast<double>(interruptions() - interruptions_before) / seconds;
+  return measured;
 }
 
 double tile_seconds_per_kv_byte(const CpuConstants& constants, const workloads::Geometry& geometry, std::int32_t rows) {

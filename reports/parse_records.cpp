@@ -15,9 +15,9 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 30> kRecordKeys = {
+constexpr std::array<Key, 31> kRecordKeys = {
     "workload",    "schedule", "executor",  "machine",          "chosen",       "seconds",  "seconds_p20",
-    "seconds_p80", "samples",  "bytes",     "bytes_per_second", "num_splits",   "ctas",     "waves",
+    "seconds_p80", "samples",  "interrupted", "bytes",     "bytes_per_second", "num_splits",   "ctas",     "waves",
     "occupancy",   "merge",    "kernel",    "read_seconds",     "plan_seconds", "speed_up", "probes",
     "breakdown",   "traffic",  "io",        "error",            "failure",      "device",   "driver",
     "commit",      "version"};
@@ -95,6 +95,7 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.seconds_p20 = number(fields, "seconds_p20");
   record.seconds_p80 = number(fields, "seconds_p80");
   record.samples = integer(fields, "samples");
+  record.interrupted = integer(fields, "interrupted");
   record.bytes = integer(fields, "bytes");
   record.bytes_per_second = number(fields, "bytes_per_second");
   record.num_splits = integer(fields, "num_splits");

@@ -112,6 +112,7 @@ std::string to_json(const Record& record) {
   put(object, "seconds_p20", record.seconds_p20);
   put(object, "seconds_p80", record.seconds_p80);
   put(object, "samples", record.samples);
+  put(object, "interrupted", record.interrupted);
   put(object, "bytes", record.bytes);
   put(object, "bytes_per_second", record.bytes_per_second);
   put(object, "num_splits", record.num_splits);

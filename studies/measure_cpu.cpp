@@ -29,6 +29,9 @@ constexpr const char* kCpuExecutor = "cpu";
 /// The time of one timed schedule in plain reads of K and V, warm-up, probes and cache flushes included.
 constexpr double kTimingReads = 20;
 
+/// Fewest rounds of a plan that takes longer than it may.
+constexpr std::int64_t kLeastRounds = 3;
+
 /// A schedule's plan, and how it fared; or why it cannot serve the workload.
 struct Contender {
   std::string schedule;
@@ -91,14 +94,18 @@ void run_in_pairs(const std::vector<Contender*>& ready, std::int64_t round) {
   }
 }
 
-/// Rounds until both parts of the budget are reached; with the probes first in each, if there are any.
+/// Rounds until the budget is reached; with the probes first in each, if there are any.
 void run_rounds(const std::vector<Contender*>& ready, bool pairs, cpu_reference::Probes* probes,
                 const TimingBudget& budget, const std::string& label, const Watcher& watcher) {
   using Clock = std::chrono::steady_clock;
   const auto begin = Clock::now();
   const auto spent = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
-  const double seconds = budget.seconds * static_cast<double>(ready.size());
-  for (std::int64_t round = 0; round < budget.samples || spent() < seconds; ++round) {
+  const auto plans = static_cast<double>(ready.size());
+  const auto goes_on = [&](std::int64_t rounds) {
+    if (rounds >= kLeastRounds && spent() >= budget.most_seconds * plans) return false;
+    return rounds < budget.samples || spent() < budget.seconds * plans;
+  };
+  for (std::int64_t round = 0; goes_on(round); ++round) {
     watcher.begin(label);
     if (probes != nullptr) probes->measure();
     if (pairs) {
@@ -140,6 +147,7 @@ reports::Record measured_record(const Contender& one, const Workload& workload, 
   record.executor = kCpuExecutor;
   const cpu_reference::Timing timing = cpu_reference::timing_of(one.seconds);
   set_times(record, timing.median, timing.p20, timing.p80, timing.samples);
+  record.interrupted = one.timed->interrupted();
   if (!one.speed_ups.empty()) {
     const base::Interval interval = base::median_interval(one.speed_ups);
     record.speed_up = {baseline, base::quantile(one.speed_ups, 0.5), interval.low, interval.high,
@@ -188,16 +196,17 @@ void measure_on_cpu(const Workload& workload, const std::vector<std::string>& sc
 
 }  // namespace
 
-Executor cpu_executor(std::int32_t threads, bool measured_now, const TimingBudget& budget) {
+Executor cpu_executor(std::int32_t threads, bool measure_cpu, const TimingBudget& budget) {
   Executor cpu;
-  cpu.target = this_cpu(threads, measured_now);
+  cpu.target = this_cpu(threads, measure_cpu);
   cpu.environment = {
       {"CPU", cpu.target.name},
       {"Timing", fmt::format("cold caches, at least {} runs and {} s of each plan; median, p20, p80 in records.jsonl",
                              budget.samples, budget.seconds)},
       {"Plans on the CPU", "one CTA per thread, each schedule's own tile sizes"},
       {"CPU prediction",
-       "from bandwidth, tile time and overheads measured at the start of this run, apart from the plans"}};
+       "from probes between the runs of each workload: plain reads of its K and V, tile time in cache, fork; no "
+       "attention is timed for it (docs/performance.md)"}};
   cpu.work = cpu_work;
   cpu.measure = measure_on_cpu;
   return cpu;

@@ -82,7 +82,7 @@ Target target(const std::string& machine, const Overrides& overrides) {
 }
 
 std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides,
-                            std::int32_t threads) {
+                            std::int32_t threads, bool measure_cpu) {
   std::optional<simulator::KernelFamily> kernel;
   if (!overrides.kernel.empty()) kernel = simulator::load_kernel(overrides.kernel);
   std::vector<Target> result;
@@ -92,7 +92,7 @@ std::vector<Target> targets(const std::vector<std::string>& machines, const Over
         throw base::InputError(
             fmt::format("--gpu cpu: --{} does not apply to it; allowed: --threads", changed.front().first));
       }
-      result.push_back(this_cpu(threads));
+      result.push_back(this_cpu(threads, measure_cpu));
       continue;
     }
     Target target;
@@ -131,9 +131,11 @@ std::string machine_of_device(std::string_view device_name) {
   return "";
 }
 
-Target this_cpu(std::int32_t threads, bool measured_now) {
+Target this_cpu(std::int32_t threads, bool measure_cpu) {
   Target target;
-  target.cpu = measured_now ? cpu_reference::measure_cpu(threads) : cpu_reference::cached_cpu_constants(threads);
+  cpu_reference::KnownCpu known = cpu_reference::cached_cpu_constants(threads, measure_cpu);
+  target.cpu = std::move(known.constants);
+  target.note = std::move(known.note);
   target.machine = simulator::cpu_machine(
       figures(*target.cpu, target.cpu->read_bytes_per_second, target.cpu->token_seconds_per_kv_byte));
   target.name = fmt::format("{} ({} thread{})", target.cpu->model, threads, threads == 1 ? "" : "s");
