@@ -27,12 +27,12 @@ Interval median_interval(std::vector<double> values) {
   // That more than n - 1 - k of n values lie on one side of the median is as likely as k or fewer heads of n coins.
   constexpr double kOneSide = 0.025;
   const std::size_t count = values.size();
-  double term = std::exp2(-static_cast<double>(count));
-  double tail = term;
+  double log_term = -static_cast<double>(count) * std::log(2.0);  // of exactly `outside` heads; 2^-count is 0 soon
+  double tail = std::exp(log_term);
   std::size_t outside = 0;
   while (outside + 1 < count / 2) {
-    term *= static_cast<double>(count - outside) / static_cast<double>(outside + 1);
-    tail += term;
+    log_term += std::log(static_cast<double>(count - outside)) - std::log(static_cast<double>(outside + 1));
+    tail += std::exp(log_term);
     if (tail > kOneSide) break;
     ++outside;
   }

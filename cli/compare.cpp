@@ -79,8 +79,8 @@ int compare_all(const CompareOptions& options) {
   base::expect_absent(folder / "report.md");
   base::expect_absent(folder / "figures");
   RecordSink sink(folder.string(), options.json);
-  comparison.executor = make_executor(options.executor, thread_count(options.threads),
-                                      options.machine.measure_cpu, options.budget);
+  comparison.executor =
+      make_executor(options.executor, thread_count(options.threads), options.machine.measure_cpu, options.budget);
   studies::CheckCount checks;
   {
     Progress progress(studies::work_of(comparison));

@@ -199,7 +199,8 @@ std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options) 
 }
 
 std::vector<studies::Target> load_machines(const MachineOptions& options, std::int32_t threads) {
-  if (options.measure_cpu && std::find(options.gpus.begin(), options.gpus.end(), studies::kThisCpu) == options.gpus.end()) {
+  if (options.measure_cpu &&
+      std::find(options.gpus.begin(), options.gpus.end(), studies::kThisCpu) == options.gpus.end()) {
     throw base::InputError("--measure-cpu: this computer's CPU is not among the machines; allowed: with --gpu cpu");
   }
   std::vector<studies::Target> machines =

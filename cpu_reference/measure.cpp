@@ -103,8 +103,8 @@ Timing timing_of(const std::vector<double>& samples) {
           static_cast<int>(samples.size())};
 }
 
-TimedPlan::TimedPlan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
-                     int threads)
+TimedPlan::TimedPlan(const workloads::Workload& workload, const workloads::Tensors& tensors,
+                     const schedules::Plan& plan, int threads)
     : workload_(workload),
       tensors_(tensors),
       plan_(plan),

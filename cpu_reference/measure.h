@@ -27,8 +27,8 @@ Timing timing_of(const std::vector<double>& samples);
 /// Name of the processor in /proc/cpuinfo.
 std::string processor_name();
 
-/// A plan that is timed again and again, each run with cold caches (other memory is read before it). Keeps references to
-/// workload, tensors and plan. The constructor runs the plan once; it throws as make_workspace and run_plan do.
+/// A plan that is timed again and again, each run with cold caches (other memory is read before it). Keeps references
+/// to workload, tensors and plan. The constructor runs the plan once; it throws as make_workspace and run_plan do.
 class TimedPlan {
  public:
   TimedPlan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
@@ -104,7 +104,8 @@ MeasuredCpu measure_cpu(int threads);
 /// 0.001"); empty if there is none.
 std::string absurd_figure(const CpuConstants& constants);
 
-/// Why the constants are not to be kept: the machine was busy, or a figure is absurd. One phrase; empty if they are good.
+/// Why the constants are not to be kept: the machine was busy, or a figure is absurd. One phrase; empty if they are
+/// good.
 std::string why_not_kept(const MeasuredCpu& measured);
 
 /// Time of one thread, in cache, for the bytes of K and V that a tile of `rows` query rows reads. Seconds per byte.
@@ -120,9 +121,9 @@ struct KnownCpu {
 };
 
 /// measure_cpu, cached as JSON in $XDG_CACHE_HOME/splitwave (or ~/.cache/splitwave) under the processor's name and
-/// thread count. Measured again is a missing or damaged cache file, an absurd figure, a bandwidth that is no longer this
-/// machine's (virtual machines move), and everything if `anew`. What a busy machine gave serves the caller, but is not
-/// kept (why_not_kept). A file that cannot be written is no error.
+/// thread count. Measured again is a missing or damaged cache file, an absurd figure, a bandwidth that is no longer
+/// this machine's (virtual machines move), and everything if `anew`. What a busy machine gave serves the caller, but is
+/// not kept (why_not_kept). A file that cannot be written is no error.
 KnownCpu cached_cpu_constants(int threads, bool anew = false);
 
 }  // namespace splitwave::cpu_reference

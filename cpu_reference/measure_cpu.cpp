@@ -177,8 +177,7 @@ MeasuredCpu measure_cpu(int threads) {
     constants.item_seconds = measure_item();
     constants.merge_seconds_per_row_split = measure_merge();
   });
-  measured.quietness.interruptions_per_second =
-      static_cast<double>(interruptions() - interruptions_before) / seconds;
+  measured.quietness.interruptions_per_second = static_cast<double>(interruptions() - interruptions_before) / seconds;
   return measured;
 }
 

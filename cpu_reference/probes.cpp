@@ -73,8 +73,7 @@ std::uint64_t read_range(const Workload& workload, const workloads::Tensors& ten
   const workloads::Geometry& geometry = workload.geometry;
   const std::int64_t element_bytes = workloads::bytes_per_element(geometry.dtype);
   const std::int64_t k_bytes = geometry.head_dim * element_bytes;
-  const std::int64_t v_bytes =
-      geometry.kind == workloads::AttentionKind::mla ? 0 : geometry.value_dim * element_bytes;
+  const std::int64_t v_bytes = geometry.kind == workloads::AttentionKind::mla ? 0 : geometry.value_dim * element_bytes;
   std::uint64_t sum = 0;
   KvRows* block = &rows[0];
   KvRows* next = &rows[1];
@@ -220,8 +219,8 @@ struct Probes::State {
                             keep(read_tokens(tokens * thread / threads, tokens * (thread + 1) / threads));
                           });
                         });
-    const double bytes = static_cast<double>(tokens) / threads *
-                         static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
+    const double bytes =
+        static_cast<double>(tokens) / threads * static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
     return pace_of(seconds, bytes);
   }
 
@@ -246,8 +245,8 @@ Probes::Probes(const Workload& workload, const workloads::Tensors& tensors, cons
                int threads) {
   if (threads < 1) throw std::logic_error("Probes: threads must be positive");
   const std::vector<int> counts = probed_counts(threads);
-  state_.reset(new State{workload, tensors, threads, visible_rows(workload), 0, counts,
-                         std::vector<Paces>(counts.size()), {}, {}});
+  state_.reset(new State{
+      workload, tensors, threads, visible_rows(workload), 0, counts, std::vector<Paces>(counts.size()), {}, {}});
   for (const HeadRows& head : state_->heads) state_->tokens += head.tokens.size();
   for (const std::int32_t count : rows) {
     if (count < 1) throw std::logic_error("Probes: rows must be positive");

@@ -67,12 +67,14 @@ std::string absurd_figure(const CpuConstants& constants) {
 std::string why_not_kept(const MeasuredCpu& measured) {
   const Quietness& seen = measured.quietness;
   if (seen.interruptions_per_second > kMostInterruptionsPerSecond) {
-    return fmt::format("the machine was busy, {:.0f} interruptions per second by other processes (a quiet one: up to {:g})",
-                       seen.interruptions_per_second, kMostInterruptionsPerSecond);
+    return fmt::format(
+        "the machine was busy, {:.0f} interruptions per second by other processes (a quiet one: up to {:g})",
+        seen.interruptions_per_second, kMostInterruptionsPerSecond);
   }
   if (seen.read_spread > kMostReadSpread) {
-    return fmt::format("the machine was busy, reads of the same memory differed by {:.0f} % (a quiet one: up to {:.0f} %)",
-                       100 * seen.read_spread, 100 * kMostReadSpread);
+    return fmt::format(
+        "the machine was busy, reads of the same memory differed by {:.0f} % (a quiet one: up to {:.0f} %)",
+        100 * seen.read_spread, 100 * kMostReadSpread);
   }
   if (seen.fork_spread > kMostForkSpread) {
     return fmt::format("the machine was busy, starts of its threads differed by {:.0f} % (a quiet one: up to {:.0f} %)",

@@ -195,8 +195,8 @@ std::string machine_sections(std::span<const Record> records, const std::string&
 /// What repeated runs, and probes between them, say of the machine; empty if there are none.
 std::string noise_line(const Noise& seen) {
   if (seen.plans == 0) return "";
-  std::string text = fmt::format("The machine's own noise: repeated runs of a plan differ by {}",
-                                 format_percent(seen.run_spread));
+  std::string text =
+      fmt::format("The machine's own noise: repeated runs of a plan differ by {}", format_percent(seen.run_spread));
   if (seen.probed > 0) {
     text += fmt::format(", the reads between them by {}, tiles in cache by {}", format_percent(seen.read_spread),
                         format_percent(seen.tile_spread));

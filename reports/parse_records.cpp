@@ -16,11 +16,12 @@ using base::Fields;
 using Key = std::string_view;
 
 constexpr std::array<Key, 31> kRecordKeys = {
-    "workload",    "schedule", "executor",  "machine",          "chosen",       "seconds",  "seconds_p20",
-    "seconds_p80", "samples",  "interrupted", "bytes",     "bytes_per_second", "num_splits",   "ctas",     "waves",
-    "occupancy",   "merge",    "kernel",    "read_seconds",     "plan_seconds", "speed_up", "probes",
-    "breakdown",   "traffic",  "io",        "error",            "failure",      "device",   "driver",
-    "commit",      "version"};
+    "workload",     "schedule",     "executor", "machine",     "chosen",    "seconds",
+    "seconds_p20",  "seconds_p80",  "samples",  "interrupted", "bytes",     "bytes_per_second",
+    "num_splits",   "ctas",         "waves",    "occupancy",   "merge",     "kernel",
+    "read_seconds", "plan_seconds", "speed_up", "probes",      "breakdown", "traffic",
+    "io",           "error",        "failure",  "device",      "driver",    "commit",
+    "version"};
 constexpr std::array<Key, 5> kSpeedUpKeys = {"over", "median", "low", "high", "pairs"};
 constexpr std::array<Key, 9> kProbesKeys = {"read_by_one",  "read_by_all",  "seconds_per_kv_byte",
                                             "fork_seconds", "item_seconds", "merge_seconds_per_row_split",

@@ -71,7 +71,7 @@ struct Record {
   std::optional<double> seconds_p80;
   std::optional<std::int64_t> samples;
   std::optional<std::int64_t> interrupted;  ///< timed runs that other processes interrupted, and that were repeated
-  std::optional<std::int64_t> bytes;  ///< minimal bytes of the workload
+  std::optional<std::int64_t> bytes;        ///< minimal bytes of the workload
   std::optional<double> bytes_per_second;
   std::optional<std::int64_t> num_splits;
   std::optional<std::int64_t> ctas;

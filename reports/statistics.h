@@ -36,8 +36,8 @@ class Baseline {
   /// record's workload, executor and machine over the record's own. None if either has no time.
   std::optional<double> speed_up(const Record& record) const;
 
-  /// Whether a measured speed-up is more than noise: more than 2 % away from 1, and, of runs in pairs, with 6 pairs or more
-  /// and an interval on one side of 1. False if there is none.
+  /// Whether a measured speed-up is more than noise: more than 2 % away from 1, and, of runs in pairs, with 6 pairs or
+  /// more and an interval on one side of 1. False if there is none.
   bool clear(const Record& measured) const;
 
   /// Whether the predicted record is of the baseline's own plan: the same splits, CTAs, merge and time.

@@ -142,8 +142,7 @@ reports::Record predicted_again(Contender& one, const Workload& workload, const 
 
 reports::Record measured_record(const Contender& one, const Workload& workload, const Target& cpu,
                                 const std::string& baseline, const cpu_reference::Errors& errors) {
-  reports::Record record =
-      plan_record(workload, one.planned.plan, one.planned.grid, cpu.name, one.planned.by_auto);
+  reports::Record record = plan_record(workload, one.planned.plan, one.planned.grid, cpu.name, one.planned.by_auto);
   record.executor = kCpuExecutor;
   const cpu_reference::Timing timing = cpu_reference::timing_of(one.seconds);
   set_times(record, timing.median, timing.p20, timing.p80, timing.samples);

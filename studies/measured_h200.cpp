@@ -84,10 +84,9 @@ reports::Table schedule_table(const MeasuredH200& measured, const std::string& b
     for (const reports::Pair& pair : pairs) {
       if (pair.measured->schedule == schedule) errors.push_back(std::abs(pair.relative_error()));
     }
-    table.rows.push_back({schedule, fmt::format("{}", errors.size()),
-                          reports::format_percent(base::quantile(errors, 0.5)),
-                          mean_speed_up(summaries, schedule, reports::kSimulator),
-                          mean_speed_up(summaries, schedule, "cuda")});
+    table.rows.push_back(
+        {schedule, fmt::format("{}", errors.size()), reports::format_percent(base::quantile(errors, 0.5)),
+         mean_speed_up(summaries, schedule, reports::kSimulator), mean_speed_up(summaries, schedule, "cuda")});
   }
   return table;
 }
@@ -107,11 +106,10 @@ reports::Table point_table(const MeasuredH200& measured, const std::string& base
     return value ? reports::format_factor(*value) : "–";
   };
   for (const reports::Pair& pair : reports::pair_up(measured.records)) {
-    table.rows.push_back({pair.measured->workload, pair.measured->schedule,
-                          reports::format_seconds(*pair.predicted->seconds),
-                          reports::format_seconds(*pair.measured->seconds),
-                          fmt::format("{:+.1f} %", 100 * pair.relative_error()), factor(*pair.predicted),
-                          factor(*pair.measured)});
+    table.rows.push_back(
+        {pair.measured->workload, pair.measured->schedule, reports::format_seconds(*pair.predicted->seconds),
+         reports::format_seconds(*pair.measured->seconds), fmt::format("{:+.1f} %", 100 * pair.relative_error()),
+         factor(*pair.predicted), factor(*pair.measured)});
   }
   return table;
 }
@@ -151,8 +149,10 @@ std::string h200_summary(const MeasuredH200& measured, const std::string& baseli
 
 std::string h200_section(const MeasuredH200& measured, const std::string& baseline) {
   std::string text = fmt::format(
-      "\n## Measured on an H200\n\nNot of this run: the same suite by splitwave's CUDA kernels, checked in with the source. "
-      "{}. The predictions are that commit's, for the kernel that ran each plan; those of the sections above are for each "
+      "\n## Measured on an H200\n\nNot of this run: the same suite by splitwave's CUDA kernels, checked in with the "
+      "source. "
+      "{}. The predictions are that commit's, for the kernel that ran each plan; those of the sections above are for "
+      "each "
       "schedule's own library.\n\n",
       measured.origin);
   for (const std::string& line : reports::summary_lines(measured.records, baseline)) text += "- " + line + '\n';

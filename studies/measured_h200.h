@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a machine without a GPU cannot measure: the suite `real` on an H200, as checked in (docs/reports/h200/report.md).
+// What a machine without a GPU cannot measure: the suite `real` on an H200, as checked in
+// (docs/reports/h200/report.md).
 #pragma once
 
 #include <string>

@@ -81,8 +81,8 @@ Target target(const std::string& machine, const Overrides& overrides) {
   return targets({machine}, overrides, base::default_threads()).front();
 }
 
-std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides,
-                            std::int32_t threads, bool measure_cpu) {
+std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides, std::int32_t threads,
+                            bool measure_cpu) {
   std::optional<simulator::KernelFamily> kernel;
   if (!overrides.kernel.empty()) kernel = simulator::load_kernel(overrides.kernel);
   std::vector<Target> result;

@@ -57,8 +57,8 @@ std::vector<Target> targets(const std::vector<std::string>& machines, const Over
 std::string machine_of_device(std::string_view device_name);
 
 /// This computer's CPU with constants measured on it, taken from the cache where they are there and still hold
-/// (`measure_cpu`: never): threads are SMs, one CTA each. Plans made for it keep each schedule's own tile sizes, so that
-/// what runs here is the plan that the schedule's GPU kernel would run on so small a machine.
+/// (`measure_cpu`: never): threads are SMs, one CTA each. Plans made for it keep each schedule's own tile sizes, so
+/// that what runs here is the plan that the schedule's GPU kernel would run on so small a machine.
 Target this_cpu(std::int32_t threads, bool measure_cpu = false);
 
 /// The machine that a plan of the workload meets. A CPU's bandwidth depends on the KV layout, and its tile time on the

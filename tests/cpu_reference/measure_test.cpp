@@ -158,7 +158,9 @@ CpuConstants made_up(int threads, double item_seconds) {
 CpuConstants look_up(const fs::path& file, int threads, double item_seconds, bool holds = true) {
   const KnownCpu known = cached_or_measured(
       file, "Made-up CPU", threads, [holds](const CpuConstants&) { return holds; },
-      [item_seconds](int count) { return MeasuredCpu{made_up(count, item_seconds), {}}; });
+      [item_seconds](int count) {
+        return MeasuredCpu{made_up(count, item_seconds), {}};
+      });
   EXPECT_EQ(known.note, "");
   return known.constants;
 }
@@ -213,7 +215,9 @@ Outcome keep_or_not(const Quietness& quietness, const CpuConstants& constants) {
   look_up(cache.path(), 1, 0.00025);
   const KnownCpu known = cached_or_measured(
       cache.path(), "Made-up CPU", 1, [](const CpuConstants&) { return false; },
-      [&](int) { return MeasuredCpu{constants, quietness}; });
+      [&](int) {
+        return MeasuredCpu{constants, quietness};
+      });
   return {known, look_up(cache.path(), 1, 0.0005).item_seconds == constants.item_seconds};
 }
 

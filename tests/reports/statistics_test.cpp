@@ -94,8 +94,9 @@ TEST(Pairs, OfRunsSetTheSpeedUp) {
 }
 
 TEST(Pairs, AnIntervalThatHolds1IsNoise) {
-  for (const RecordSpeedUp& noise : {RecordSpeedUp{"base", 1.25, 0.9, 1.4, 9}, RecordSpeedUp{"base", 0.8, 0.7, 1.01, 9},
-                                     RecordSpeedUp{"base", 1.015, 1.01, 1.02, 99}, RecordSpeedUp{"base", 1.25, 1.1, 1.4, 5}}) {
+  for (const RecordSpeedUp& noise :
+       {RecordSpeedUp{"base", 1.25, 0.9, 1.4, 9}, RecordSpeedUp{"base", 0.8, 0.7, 1.01, 9},
+        RecordSpeedUp{"base", 1.015, 1.01, 1.02, 99}, RecordSpeedUp{"base", 1.25, 1.1, 1.4, 5}}) {
     const std::vector<Record> records = in_pairs(1.5, noise);
     EXPECT_FALSE(Baseline(records, "base").clear(records.back())) << noise.median;
     EXPECT_EQ(agreement(records, "base").clear_speed_ups, 0) << noise.median;

@@ -36,7 +36,8 @@ TEST(MeasuredH200, TheBinaryCarriesPointsOfTheShippedSuite) {
   }
   std::set<std::string> suite;
   for (const workloads::Workload& workload : workloads::load(std::string(kMeasuredSuite))) suite.insert(workload.name);
-  for (const reports::Record& record : measured.records) EXPECT_TRUE(suite.contains(record.workload)) << record.workload;
+  for (const reports::Record& record : measured.records)
+    EXPECT_TRUE(suite.contains(record.workload)) << record.workload;
   EXPECT_GE(reports::pair_up(measured.records).size(), 100U);
 }
 
