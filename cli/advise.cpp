@@ -121,7 +121,7 @@ void run_advise(AdviseCommand options) {
   }
   const studies::AdviseQuestion question = question_of(options);
   const int threads = thread_count(options.threads);
-  const studies::Target target = studies::targets(options.machine.gpus, options.machine.overrides, threads).front();
+  const studies::Target target = load_machines(options.machine, threads).front();
   catch_stop_signals();
   const std::size_t points = question.batches.size() * question.contexts.size();
   std::string text;

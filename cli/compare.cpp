@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <limits>
 #include <memory>
 
 #include "base/error.h"
@@ -28,7 +29,7 @@ struct CompareOptions {
   std::vector<std::string> schedules;
   std::string executor = "cpu";
   std::int32_t threads = 0;
-  studies::TimingBudget budget{5, 0.1};
+  studies::TimingBudget budget{9, 0.1, 0.25};
   std::string out;
   bool json = false;
 };
@@ -37,6 +38,11 @@ struct CompareOptions {
 /// and is no other executor's.
 MachineOptions predicted_machines(const CompareOptions& options) {
   MachineOptions machines = options.machine;
+  machines.measure_cpu = false;  // for the executor's
+  if (options.machine.measure_cpu && options.executor != studies::kThisCpu) {
+    throw base::InputError(fmt::format(
+        "--measure-cpu: --executor {} does not run on this computer's CPU; allowed: --executor cpu", options.executor));
+  }
   if (std::erase(machines.gpus, studies::kThisCpu) == 0) {
     return machines;
   }
@@ -60,7 +66,7 @@ studies::Comparison load(const CompareOptions& options) {
   comparison.suite = options.workload.workload;
   comparison.workloads = load_workloads(options.workload);
   comparison.schedules = studies::chosen_schedules(options.schedules, comparison.workloads);
-  comparison.gpus = studies::targets(machines.gpus, machines.overrides, 0);
+  comparison.gpus = load_machines(machines, 0);
   comparison.budget = options.budget;
   return comparison;
 }
@@ -73,7 +79,8 @@ int compare_all(const CompareOptions& options) {
   base::expect_absent(folder / "report.md");
   base::expect_absent(folder / "figures");
   RecordSink sink(folder.string(), options.json);
-  comparison.executor = make_executor(options.executor, thread_count(options.threads), true, options.budget);
+  comparison.executor =
+      make_executor(options.executor, thread_count(options.threads), options.machine.measure_cpu, options.budget);
   studies::CheckCount checks;
   {
     Progress progress(studies::work_of(comparison));
@@ -108,7 +115,11 @@ void add_compare(CLI::App& program, int& status) {
   add_out_option(*verb, options->out,
                  "folder for records.jsonl, records.csv, report.md and figures/; out/<UTC time> if not given");
   add_json_option(*verb, options->json, "one record per line (docs/records.md) instead of the summary");
-  verb->callback([options, &status] { status = compare_all(*options); });
+  verb->callback([options, verb, &status] {
+    // Who asks for so many samples waits for them.
+    if (verb->count("--samples") > 0) options->budget.most_seconds = std::numeric_limits<double>::infinity();
+    status = compare_all(*options);
+  });
 }
 
 }  // namespace splitwave::cli

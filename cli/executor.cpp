@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/executor.h"
 
+#include "cli/output.h"
 #include "studies/measure_cuda.h"
 
 namespace splitwave::cli {
@@ -11,9 +12,12 @@ void require_executor(const std::string& name) {
   }
 }
 
-studies::Executor make_executor(const std::string& name, std::int32_t threads, bool measured_now,
+studies::Executor make_executor(const std::string& name, std::int32_t threads, bool measure_cpu,
                                 const studies::TimingBudget& budget) {
-  return name == "cuda" ? studies::cuda_executor(budget) : studies::cpu_executor(threads, measured_now, budget);
+  studies::Executor executor =
+      name == "cuda" ? studies::cuda_executor(budget) : studies::cpu_executor(threads, measure_cpu, budget);
+  if (!executor.target.note.empty()) note(executor.target.note);
+  return executor;
 }
 
 }  // namespace splitwave::cli

@@ -12,8 +12,8 @@ namespace splitwave::cli {
 /// Throws MissingError, naming what is allowed, if this binary or this computer lacks what the executor needs.
 void require_executor(const std::string& name);
 
-/// "cpu", with so many threads (studies::cpu_executor), or "cuda".
-studies::Executor make_executor(const std::string& name, std::int32_t threads, bool measured_now,
+/// "cpu", with so many threads (studies::cpu_executor), or "cuda". Tells the user what there is to know about it.
+studies::Executor make_executor(const std::string& name, std::int32_t threads, bool measure_cpu,
                                 const studies::TimingBudget& budget);
 
 }  // namespace splitwave::cli

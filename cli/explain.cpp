@@ -49,8 +49,7 @@ void write_pictures(const ExplainCommand& options, const std::vector<Explained>&
 
 void explain_all(const ExplainCommand& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  const std::vector<studies::Target> machines =
-      studies::targets(options.machine.gpus, options.machine.overrides, thread_count(options.threads));
+  const std::vector<studies::Target> machines = load_machines(options.machine, thread_count(options.threads));
   const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded, machines);
   const bool pictures = !options.trace.empty() || !options.gantt.empty();
   catch_stop_signals();

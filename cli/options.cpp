@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/output_files.h"
 #include "base/text.h"
+#include "cli/output.h"
 #include "studies/sweep_axis.h"
 #include "workloads/load.h"
 
@@ -125,6 +126,8 @@ void add_machine_options(CLI::App& app, MachineOptions& options) {
          "--kernel", options.overrides.kernel,
          "kernel profile that runs every schedule's plans, by name or as a JSON file, instead of each library's")
       ->type_name("NAME|FILE");
+  app.add_flag("--measure-cpu", options.measure_cpu,
+               "measure this computer's CPU anew instead of using what was kept of it");
 }
 
 void add_schedule_option(CLI::App& app, std::vector<std::string>& schedules) {
@@ -192,6 +195,19 @@ std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options) 
     }
   }
   return loaded;
+}
+
+std::vector<studies::Target> load_machines(const MachineOptions& options, std::int32_t threads) {
+  if (options.measure_cpu &&
+      std::find(options.gpus.begin(), options.gpus.end(), studies::kThisCpu) == options.gpus.end()) {
+    throw base::InputError("--measure-cpu: this computer's CPU is not among the machines; allowed: with --gpu cpu");
+  }
+  std::vector<studies::Target> machines =
+      studies::targets(options.gpus, options.overrides, threads, options.measure_cpu);
+  for (const studies::Target& machine : machines) {
+    if (!machine.note.empty()) note(machine.note);
+  }
+  return machines;
 }
 
 std::int32_t thread_count(std::int32_t option) {

@@ -22,12 +22,14 @@ struct WorkloadOptions {
 struct MachineOptions {
   std::vector<std::string> gpus;
   studies::Overrides overrides = {};
+  bool measure_cpu = false;
 };
 
 /// -w/--workload and --seed. The workload is required unless `options` holds one.
 void add_workload_options(CLI::App& app, WorkloadOptions& options);
 
-/// --gpu and what if: --sms, --bandwidth, --l2, --clock, --ctas-per-sm; the GPUs in `options` are the default.
+/// --gpu and what if: --sms, --bandwidth, --l2, --clock, --ctas-per-sm; the GPUs in `options` are the default. And
+/// --measure-cpu.
 void add_machine_options(CLI::App& app, MachineOptions& options);
 
 /// --schedule; an empty list stands for the default schedules.
@@ -53,6 +55,10 @@ CLI::Option* add_new_file_option(CLI::App& app, const std::string& flag, std::st
 
 /// Loads the workloads that the options stand for, with the seed applied.
 std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options);
+
+/// The machines that the options stand for (studies::targets). Tells the user what there is to know about them. Throws
+/// InputError also for --measure-cpu where none is this computer's CPU.
+std::vector<studies::Target> load_machines(const MachineOptions& options, std::int32_t threads);
 
 /// Threads that the option stands for.
 std::int32_t thread_count(std::int32_t option);

@@ -122,8 +122,7 @@ class Listing {
 
 void make_plans(const PlanOptions& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  const std::vector<studies::Target> machines =
-      studies::targets(options.machine.gpus, options.machine.overrides, thread_count(options.threads));
+  const std::vector<studies::Target> machines = load_machines(options.machine, thread_count(options.threads));
   const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded, machines);
   const bool alone = loaded.size() * machines.size() * names.size() == 1;
   Listing listing(options.json, options.full);

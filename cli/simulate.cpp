@@ -25,8 +25,7 @@ struct SimulateCommand {
 
 void simulate_all(const SimulateCommand& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  const std::vector<studies::Target> machines =
-      studies::targets(options.machine.gpus, options.machine.overrides, thread_count(options.threads));
+  const std::vector<studies::Target> machines = load_machines(options.machine, thread_count(options.threads));
   const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded, machines);
   const std::size_t points = loaded.size() * machines.size() * names.size();
   catch_stop_signals();

@@ -125,8 +125,7 @@ class SweepRun {
       throw base::InputError("sweep: -w/--workload is missing; allowed: FILE, NAME or SPEC, or --merge DIR...");
     }
     if (options_.out.empty()) throw base::InputError("sweep: --out is missing; allowed: a folder for the results");
-    std::vector<studies::Target> machines =
-        studies::targets(options_.machine.gpus, options_.machine.overrides, thread_count(options_.threads));
+    std::vector<studies::Target> machines = load_machines(options_.machine, thread_count(options_.threads));
     std::vector<workloads::Workload> loaded = load_workloads(options_.workload);
     const std::vector<std::string> inputs = machine_inputs(options_, machines);
     space_ = studies::make_space(std::move(machines), std::move(loaded), options_.axes, options_.schedules);

@@ -19,7 +19,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 /// Raised when what the constants mean changes: the kernels, the way of measuring, or the keys.
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 /// Bandwidth that differs by more than this from the cached one belongs to another machine or another time.
 constexpr double kSameBandwidth = 0.1;
 
@@ -87,10 +87,18 @@ std::optional<CpuConstants> find(const json& entries, const std::string& key) {
   if (!entries.contains(key)) return std::nullopt;
   try {
     CpuConstants constants = from_json(entries.at(key));
-    if (key_of(constants.model, constants.threads) == key) return constants;
+    if (key_of(constants.model, constants.threads) == key && absurd_figure(constants).empty()) return constants;
   } catch (const std::exception&) {  // of json or figure: a damaged entry is measured again
   }
   return std::nullopt;
+}
+
+/// What the user is to know: that the constants are not kept, and why.
+std::string note_of(const MeasuredCpu& measured) {
+  const std::string reason = why_not_kept(measured);
+  return reason.empty() ? ""
+                        : "the figures measured on this CPU serve this run and are not kept: " + reason +
+                              "; --measure-cpu measures them anew";
 }
 
 /// One quick look: the best of a few reads by all threads against the cached figure.
@@ -129,23 +137,30 @@ std::optional<fs::path> cpu_cache_file() {
   return std::nullopt;
 }
 
-CpuConstants cached_or_measured(const fs::path& file, const std::string& model, int threads,
-                                const std::function<bool(const CpuConstants&)>& still_holds,
-                                const std::function<CpuConstants(int)>& measure) {
+KnownCpu cached_or_measured(const fs::path& file, const std::string& model, int threads,
+                            const std::function<bool(const CpuConstants&)>& still_holds,
+                            const std::function<MeasuredCpu(int)>& measure) {
   json entries = read_entries(file);
   const std::string key = key_of(model, threads);
   const std::optional<CpuConstants> cached = find(entries, key);
-  if (cached && still_holds(*cached)) return *cached;
-  CpuConstants constants = measure(threads);
-  entries[key] = to_json(constants);
-  write_entries(file, entries);
-  return constants;
+  if (cached && still_holds(*cached)) return {*cached, ""};
+  const MeasuredCpu measured = measure(threads);
+  const std::string note = note_of(measured);
+  if (note.empty()) {
+    entries[key] = to_json(measured.constants);
+    write_entries(file, entries);
+  }
+  return {measured.constants, note};
 }
 
-CpuConstants cached_cpu_constants(int threads) {
+KnownCpu cached_cpu_constants(int threads, bool anew) {
   const std::optional<fs::path> file = cpu_cache_file();
-  if (!file) return measure_cpu(threads);
-  return cached_or_measured(*file, processor_name(), threads, bandwidth_holds, measure_cpu);
+  if (!file) {
+    const MeasuredCpu measured = measure_cpu(threads);
+    return {measured.constants, note_of(measured)};
+  }
+  const auto still_holds = [&](const CpuConstants& constants) { return !anew && bandwidth_holds(constants); };
+  return cached_or_measured(*file, processor_name(), threads, still_holds, measure_cpu);
 }
 
 }  // namespace splitwave::cpu_reference

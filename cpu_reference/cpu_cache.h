@@ -15,10 +15,11 @@ namespace splitwave::cpu_reference {
 /// absolute path.
 std::optional<std::filesystem::path> cpu_cache_file();
 
-/// The constants that `file` has for (model, threads) if they can be read and `still_holds` says yes; else what
-/// `measure` gives, which is then written to the file beside the entries of other machines.
-CpuConstants cached_or_measured(const std::filesystem::path& file, const std::string& model, int threads,
-                                const std::function<bool(const CpuConstants&)>& still_holds,
-                                const std::function<CpuConstants(int)>& measure);
+/// The constants that `file` has for (model, threads) if they can be read, no figure is absurd and `still_holds` says
+/// yes; else what `measure` gives, which is then written to the file beside the entries of other machines, unless it is
+/// not to be kept: then the file stays as it is.
+KnownCpu cached_or_measured(const std::filesystem::path& file, const std::string& model, int threads,
+                            const std::function<bool(const CpuConstants&)>& still_holds,
+                            const std::function<MeasuredCpu(int)>& measure);
 
 }  // namespace splitwave::cpu_reference

@@ -6,14 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
 #include <chrono>
 #include <cstdint>
 #include <cstring>
-#include <stdexcept>
+#include <fstream>
+#include <string>
 
 #include "base/parallel.h"
 #include "base/quantile.h"
 #include "cpu_reference/cold_memory.h"
+#include "cpu_reference/interruptions.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -36,8 +39,30 @@ std::uint64_t sum_of(const std::byte* bytes, std::size_t count) {
   return total;
 }
 
+/// Bytes of last-level cache that this computer's processors have in all, as Linux shows them: what sysconf says on AMD
+/// is the whole package's, of which a virtual machine may have a twelfth. 0 if Linux shows nothing.
+std::int64_t last_level_cache_bytes() {
+  double bytes = 0;
+  for (long cpu = 0; cpu < sysconf(_SC_NPROCESSORS_CONF); ++cpu) {
+    const std::string cache = "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/cache/index3/";
+    std::ifstream size_file(cache + "size");
+    std::ifstream map_file(cache + "shared_cpu_map");
+    double kilobytes = 0;
+    std::string map;
+    if (!(size_file >> kilobytes) || !(map_file >> map)) continue;
+    int sharers = 0;
+    for (const char digit : map) {
+      const int value = digit >= 'a' ? digit - 'a' + 10 : digit == ',' ? 0 : digit - '0';
+      sharers += std::popcount(static_cast<unsigned>(value));
+    }
+    bytes += kilobytes * 1024 / std::max(1, sharers);
+  }
+  return static_cast<std::int64_t>(bytes);
+}
+
 std::vector<std::byte> make_cold_memory() {
-  const std::int64_t cache = std::max<std::int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
+  std::int64_t cache = last_level_cache_bytes();
+  if (cache == 0) cache = std::max<std::int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
   return std::vector<std::byte>(std::clamp(3 * cache, 64 * kMegabyte, 1024 * kMegabyte), std::byte{1});
 }
 
@@ -65,6 +90,11 @@ double read_seconds(std::span<const std::byte> bytes, int threads) {
 
 void evict_caches(int threads) {
   read_seconds(cold_memory(), threads);
+  wake_threads(threads);
+}
+
+void wake_threads(int threads) {
+  base::parallel(threads, [](int, int) {});
 }
 
 Timing timing_of(const std::vector<double>& samples) {
@@ -73,20 +103,25 @@ Timing timing_of(const std::vector<double>& samples) {
           static_cast<int>(samples.size())};
 }
 
-Timing time_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
-                 int threads, int min_samples, double min_seconds, Result<float>& result) {
-  if (threads < 1 || min_samples < 1) throw std::logic_error("time_plan: threads and min_samples must be positive");
-  const WorkspacePtr workspace = make_workspace(workload, plan, threads);
-  run_plan(workload, tensors, plan, *workspace, threads, result);  // pages of the result, threads, clock
-  std::vector<double> samples;
-  const double first = now();
-  while (static_cast<int>(samples.size()) < min_samples || now() - first < min_seconds) {
-    evict_caches(threads);
-    const double begin = now();
-    run_plan(workload, tensors, plan, *workspace, threads, result);
-    samples.push_back(now() - begin);
-  }
-  return timing_of(samples);
+TimedPlan::TimedPlan(const workloads::Workload& workload, const workloads::Tensors& tensors,
+                     const schedules::Plan& plan, int threads)
+    : workload_(workload),
+      tensors_(tensors),
+      plan_(plan),
+      threads_(threads),
+      workspace_(make_workspace(workload, plan, threads)) {
+  run_plan(workload_, tensors_, plan_, *workspace_, threads_, result_);  // pages of the result, threads, clock
+}
+
+double TimedPlan::sample() {
+  double seconds = 0;
+  interrupted_ += until_uninterrupted([&] { evict_caches(threads_); },
+                                      [&] {
+                                        const double begin = now();
+                                        run_plan(workload_, tensors_, plan_, *workspace_, threads_, result_);
+                                        seconds = now() - begin;
+                                      });
+  return seconds;
 }
 
 }  // namespace splitwave::cpu_reference

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,14 +27,39 @@ Timing timing_of(const std::vector<double>& samples);
 /// Name of the processor in /proc/cpuinfo.
 std::string processor_name();
 
-/// Runs the plan until `min_samples` runs and `min_seconds` are reached, each run with cold caches (other memory is
-/// read in between), and keeps the last result in `result`. The time between the runs does not count as a sample, but
-/// towards min_seconds. Throws std::logic_error unless threads and min_samples are positive.
-Timing time_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
-                 int threads, int min_samples, double min_seconds, Result<float>& result);
+/// A plan that is timed again and again, each run with cold caches (other memory is read before it). Keeps references
+/// to workload, tensors and plan. The constructor runs the plan once; it throws as make_workspace and run_plan do.
+class TimedPlan {
+ public:
+  TimedPlan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
+            int threads);
 
-/// Replaces what the caches hold with other memory, by `threads` threads.
+  /// Seconds of one run. One during which another process took a processor is repeated, a few times at most
+  /// (interruptions.h).
+  double sample();
+
+  /// Runs that were interrupted so far.
+  std::int64_t interrupted() const { return interrupted_; }
+
+  /// Of the last run.
+  const Result<float>& result() const { return result_; }
+
+ private:
+  const workloads::Workload& workload_;
+  const workloads::Tensors& tensors_;
+  const schedules::Plan& plan_;
+  int threads_;
+  WorkspacePtr workspace_;
+  Result<float> result_;
+  std::int64_t interrupted_ = 0;
+};
+
+/// Replaces what the caches hold with other memory, by `threads` threads, and leaves them awake.
 void evict_caches(int threads);
+
+/// Returns when each thread of the team has run: one from which somebody took the processor meanwhile has it again, so
+/// that what follows begins on all of them.
+void wake_threads(int threads);
 
 /// Seconds that `threads` threads take to read the bytes once, each a share of its own.
 double read_seconds(std::span<const std::byte> bytes, int threads);
@@ -59,8 +85,28 @@ struct CpuConstants {
   double merge_seconds_per_row_split = 0;  ///< merging one partial row of value_dim 128, by one thread
 };
 
+/// How quiet the machine was while measure_cpu measured. Spreads are (80th - 20th percentile) / median.
+struct Quietness {
+  double interruptions_per_second = 0;  ///< of this process by others (interruptions.h)
+  double read_spread = 0;               ///< of the plain reads by all threads
+  double fork_spread = 0;               ///< of the parallel regions
+};
+
+struct MeasuredCpu {
+  CpuConstants constants;
+  Quietness quietness;
+};
+
 /// Measures the constants (one to two seconds). Throws std::logic_error unless threads is positive.
-CpuConstants measure_cpu(int threads);
+MeasuredCpu measure_cpu(int threads);
+
+/// Which of the figures no CPU has, with its value and what is allowed ("fork_seconds is 0.00804; allowed: up to
+/// 0.001"); empty if there is none.
+std::string absurd_figure(const CpuConstants& constants);
+
+/// Why the constants are not to be kept: the machine was busy, or a figure is absurd. One phrase; empty if they are
+/// good.
+std::string why_not_kept(const MeasuredCpu& measured);
 
 /// Time of one thread, in cache, for the bytes of K and V that a tile of `rows` query rows reads. Seconds per byte.
 double tile_seconds_per_kv_byte(const CpuConstants& constants, const workloads::Geometry& geometry, std::int32_t rows);
@@ -68,9 +114,16 @@ double tile_seconds_per_kv_byte(const CpuConstants& constants, const workloads::
 /// Read bandwidth for K and V in this layout, by 1..threads threads. Bytes per second.
 const std::vector<double>& kv_read_bytes_per_second(const CpuConstants& constants, const workloads::Workload& workload);
 
+/// Constants to predict with, and what the user is to know about them.
+struct KnownCpu {
+  CpuConstants constants;
+  std::string note;  ///< one sentence if they were measured and not kept; else empty
+};
+
 /// measure_cpu, cached as JSON in $XDG_CACHE_HOME/splitwave (or ~/.cache/splitwave) under the processor's name and
-/// thread count. A missing or damaged cache file is measured again, and so is one whose bandwidth is no longer this
-/// machine's (virtual machines move). One that cannot be written is no error.
-CpuConstants cached_cpu_constants(int threads);
+/// thread count. Measured again is a missing or damaged cache file, an absurd figure, a bandwidth that is no longer
+/// this machine's (virtual machines move), and everything if `anew`. What a busy machine gave serves the caller, but is
+/// not kept (why_not_kept). A file that cannot be written is no error.
+KnownCpu cached_cpu_constants(int threads, bool anew = false);
 
 }  // namespace splitwave::cpu_reference

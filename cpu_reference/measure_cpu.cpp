@@ -8,17 +8,17 @@
 #include <stdexcept>
 
 #include "base/parallel.h"
+#include "cpu_reference/cached_run.h"
 #include "cpu_reference/cold_memory.h"
+#include "cpu_reference/interruptions.h"
 #include "cpu_reference/measure.h"
 
 namespace splitwave::cpu_reference {
 namespace {
 
 using workloads::Dtype;
-using workloads::Tensors;
 using workloads::Workload;
 
-constexpr std::int64_t kMemoryLimit = std::int64_t{1} << 30;
 constexpr std::array<Dtype, 3> kDtypes = {Dtype::f16, Dtype::bf16, Dtype::f32};
 
 double seconds_of(const std::function<void()>& work) {
@@ -27,12 +27,17 @@ double seconds_of(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-/// Median time of `repeats` calls.
-double median_seconds(int repeats, const std::function<void()>& work) {
+/// Times of `repeats` calls.
+std::vector<double> samples_of(int repeats, const std::function<void()>& work) {
   std::vector<double> samples;
   samples.reserve(repeats);
   for (int i = 0; i < repeats; ++i) samples.push_back(seconds_of(work));
-  return timing_of(samples).median;
+  return samples;
+}
+
+double spread(const std::vector<double>& samples) {
+  const Timing timing = timing_of(samples);
+  return (timing.p80 - timing.p20) / timing.median;
 }
 
 /// Least time of `repeats` calls: for work in cache, where everything else is a disturbance.
@@ -42,66 +47,19 @@ double least_seconds(int repeats, const std::function<void()>& work) {
   return least;
 }
 
-/// `requests` requests of `context` tokens, one KV head with `rows` query heads.
+/// The geometry of the constants: K and V rows of `dim` elements each.
 Workload probe(Dtype dtype, std::int32_t rows, std::int32_t dim, std::int32_t requests, std::int32_t context) {
-  Workload workload;
-  workload.name = "probe";
-  workload.geometry.kind = workloads::AttentionKind::gqa;
-  workload.geometry.query_heads = rows;
-  workload.geometry.kv_heads = 1;
-  workload.geometry.head_dim = dim;
-  workload.geometry.value_dim = dim;
-  workload.geometry.dtype = dtype;
-  workload.requests.assign(static_cast<std::size_t>(requests), {1, context});
-  return workload;
+  workloads::Geometry geometry;
+  geometry.head_dim = dim;
+  geometry.value_dim = dim;
+  geometry.dtype = dtype;
+  return cached_workload(geometry, rows, requests, context);
 }
-
-/// One output per request, each cut into `splits` equal parts.
-schedules::Plan probe_plan(const Workload& workload, std::int32_t splits) {
-  schedules::Plan plan;
-  plan.schedule = "probe";
-  plan.tile_q = workload.geometry.query_heads;
-  plan.tile_kv = 1;
-  plan.num_splits = splits;
-  plan.merge = splits > 1 ? schedules::MergeKind::kernel : schedules::MergeKind::none;
-  std::int32_t slot = 0;
-  for (std::int32_t request = 0; request < static_cast<std::int32_t>(workload.requests.size()); ++request) {
-    const std::int64_t context = workload.requests[request].context_len;
-    plan.outputs.push_back({request, 0, workload.geometry.query_heads, 0, workload.geometry.query_heads});
-    for (std::int64_t split = 0; split < splits; ++split) {
-      plan.items.push_back({request, static_cast<std::int32_t>(context * split / splits),
-                            static_cast<std::int32_t>(context * (split + 1) / splits),
-                            splits > 1 ? slot + static_cast<std::int32_t>(split) : -1});
-      plan.cta_begin.push_back(static_cast<std::int32_t>(plan.items.size()));
-    }
-    if (splits > 1) plan.merges.push_back({request, slot, slot + splits});
-    slot += splits;
-  }
-  return plan;
-}
-
-/// A workload with its tensors, plan and workspace, ready to run on one thread again and again.
-class Probe {
- public:
-  Probe(Workload workload, std::int32_t splits)
-      : workload_(std::move(workload)),
-        tensors_(workloads::make_tensors(workload_, kMemoryLimit)),
-        plan_(probe_plan(workload_, splits)),
-        workspace_(make_workspace(workload_, plan_, 1)) {}
-  void operator()() { run_plan(workload_, tensors_, plan_, *workspace_, 1, result_); }
-
- private:
-  Workload workload_;
-  Tensors tensors_;
-  schedules::Plan plan_;
-  WorkspacePtr workspace_;
-  Result<float> result_;
-};
 
 double least_probe_seconds(const Workload& workload, std::int32_t splits) {
-  Probe probe(workload, splits);
-  probe();
-  return least_seconds(40, std::ref(probe));
+  CachedRun run(workload, splits);
+  run();
+  return least_seconds(40, std::ref(run));
 }
 
 /// Seconds to read one row of 256 bytes in every 2 KiB of the cold memory, a head's rows at a time as run_plan does.
@@ -145,8 +103,8 @@ TileCost measure_tile(Dtype dtype, std::int32_t rows) {
 double measure_item() {
   constexpr std::int32_t kTokens = 32768;
   constexpr std::int32_t kItems = 256;
-  Probe few(probe(Dtype::f16, 4, 128, 1, kTokens), 1);
-  Probe many(probe(Dtype::f16, 4, 128, kItems, kTokens / kItems), 1);
+  CachedRun few(probe(Dtype::f16, 4, 128, 1, kTokens), 1);
+  CachedRun many(probe(Dtype::f16, 4, 128, kItems, kTokens / kItems), 1);
   std::vector<double> extra;
   for (int i = 0; i < 9; ++i) {
     evict_caches(1);
@@ -169,6 +127,28 @@ double measure_merge() {
   return std::max(0.0, (seconds(kSplits) / kRequests - kSplits * items) / (kSplits * kRows));
 }
 
+/// Bandwidths by 1..threads threads, and how the reads by all of them differ.
+void measure_reads(CpuConstants& constants, Quietness& quietness) {
+  constexpr int kReads = 9;
+  const std::span<const std::byte> memory = cold_memory();
+  const double bytes = static_cast<double>(memory.size());
+  for (int count = 1; count <= constants.threads; ++count) {
+    const std::vector<double> reads = samples_of(kReads, [&] { read_seconds(memory, count); });
+    const std::vector<double> row_reads = samples_of(kReads, [&] { row_read_seconds(memory, count); });
+    constants.read_bytes_per_second.push_back(bytes / timing_of(reads).median);
+    constants.row_read_bytes_per_second.push_back(bytes / timing_of(row_reads).median);
+    quietness.read_spread = spread(reads);  // the last is of all threads
+  }
+}
+
+void measure_tiles(CpuConstants& constants) {
+  for (std::size_t dtype = 0; dtype < kDtypes.size(); ++dtype) {
+    for (std::int32_t rows = 1; rows <= 4; ++rows) constants.tile[dtype][rows - 1] = measure_tile(kDtypes[dtype], rows);
+  }
+  constants.token_seconds_per_kv_byte =
+      tile_seconds_per_kv_byte(constants, probe(Dtype::f16, 4, 128, 1, 1).geometry, 4);
+}
+
 }  // namespace
 
 std::string processor_name() {
@@ -181,26 +161,24 @@ std::string processor_name() {
   return "unknown processor";
 }
 
-CpuConstants measure_cpu(int threads) {
+MeasuredCpu measure_cpu(int threads) {
   if (threads < 1) throw std::logic_error("measure_cpu: threads must be positive");
-  CpuConstants constants;
+  MeasuredCpu measured;
+  CpuConstants& constants = measured.constants;
   constants.model = processor_name();
   constants.threads = threads;
-  const std::span<const std::byte> memory = cold_memory();
-  const double bytes = static_cast<double>(memory.size());
-  for (int count = 1; count <= threads; ++count) {
-    constants.read_bytes_per_second.push_back(bytes / median_seconds(5, [&] { read_seconds(memory, count); }));
-    constants.row_read_bytes_per_second.push_back(bytes / median_seconds(5, [&] { row_read_seconds(memory, count); }));
-  }
-  for (std::size_t dtype = 0; dtype < kDtypes.size(); ++dtype) {
-    for (std::int32_t rows = 1; rows <= 4; ++rows) constants.tile[dtype][rows - 1] = measure_tile(kDtypes[dtype], rows);
-  }
-  constants.token_seconds_per_kv_byte =
-      tile_seconds_per_kv_byte(constants, probe(Dtype::f16, 4, 128, 1, 1).geometry, 4);
-  constants.fork_seconds = median_seconds(101, [&] { base::parallel(threads, [](int, int) {}); });
-  constants.item_seconds = measure_item();
-  constants.merge_seconds_per_row_split = measure_merge();
-  return constants;
+  const std::int64_t interruptions_before = interruptions();
+  const double seconds = seconds_of([&] {
+    measure_reads(constants, measured.quietness);
+    measure_tiles(constants);
+    const std::vector<double> forks = samples_of(101, [&] { base::parallel(threads, [](int, int) {}); });
+    constants.fork_seconds = timing_of(forks).median;
+    measured.quietness.fork_spread = spread(forks);
+    constants.item_seconds = measure_item();
+    constants.merge_seconds_per_row_split = measure_merge();
+  });
+  measured.quietness.interruptions_per_second = static_cast<double>(interruptions() - interruptions_before) / seconds;
+  return measured;
 }
 
 double tile_seconds_per_kv_byte(const CpuConstants& constants, const workloads::Geometry& geometry, std::int32_t rows) {

@@ -104,6 +104,14 @@ std::string failure_or_time(const Record* record) {
   return record->failure ? "cannot run: " + *record->failure : cell(record->seconds, format_seconds);
 }
 
+/// The interval of a speed-up from runs in pairs, in brackets.
+std::string interval(const Record* record) {
+  if (record == nullptr || !record->speed_up) {
+    return "";
+  }
+  return fmt::format(" ({} to {})", format_factor(record->speed_up->low), format_factor(record->speed_up->high));
+}
+
 Table measured_table(const std::vector<Row>& rows, const Baseline& baseline, const std::string& baseline_name) {
   Table table{{{"workload"},
                {"schedule"},
@@ -132,7 +140,7 @@ Table measured_table(const std::vector<Row>& rows, const Baseline& baseline, con
     cells.push_back(failure_or_time(row.measured));
     cells.push_back(both ? signed_percent(Pair{row.predicted, row.measured}.relative_error()) : kNone);
     cells.push_back(factor(row.predicted));
-    cells.push_back(factor(row.measured));
+    cells.push_back(factor(row.measured) + interval(row.measured));
     cells.push_back(row.measured == nullptr ? kNone : cell(row.measured->bytes_per_second, format_bandwidth));
     cells.push_back(row.measured == nullptr || !row.measured->error ? kNone
                                                                     : scientific(row.measured->error->relative_l2));
@@ -184,6 +192,32 @@ std::string machine_sections(std::span<const Record> records, const std::string&
   return text;
 }
 
+/// What repeated runs, and probes between them, say of the machine; empty if there are none.
+std::string noise_line(const Noise& seen) {
+  if (seen.plans == 0) return "";
+  std::string text =
+      fmt::format("The machine's own noise: repeated runs of a plan differ by {}", format_percent(seen.run_spread));
+  if (seen.probed > 0) {
+    text += fmt::format(", the reads between them by {}, tiles in cache by {}", format_percent(seen.read_spread),
+                        format_percent(seen.tile_spread));
+  }
+  text += " (20th to 80th percentile; median over the plans)";
+  if (seen.interrupted > 0) {
+    text += fmt::format("; {} runs that other processes interrupted were repeated", seen.interrupted);
+  }
+  return text + '.';
+}
+
+std::string sign_line(const Agreement& result, const std::string& baseline) {
+  const bool pairs = result.paired_speed_ups > 0;
+  const std::string clear = pairs ? "outside the noise (95 % interval of runs in pairs on one side of 1, and more than "
+                                    "2 % away from it)"
+                                  : "more than 2 % away from 1";
+  if (result.clear_speed_ups == 0) return fmt::format("No measured speed-up over {} is {}.", baseline, clear);
+  return fmt::format("Of {} measured speed-ups over {} that are {}, {} were predicted on the right side of 1.",
+                     result.clear_speed_ups, baseline, clear, format_percent(result.same_sign));
+}
+
 }  // namespace
 
 std::vector<std::string> summary_lines(std::span<const Record> records, const std::string& baseline) {
@@ -197,12 +231,15 @@ std::vector<std::string> summary_lines(std::span<const Record> records, const st
                   format_percent(result.within_10_percent)),
       fmt::format("Predictions are {} times the measured times (geometric mean; 1 is no bias).",
                   two_digits(result.geometric_mean_ratio))};
-  lines.push_back(
-      result.clear_speed_ups == 0
-          ? fmt::format("No measured speed-up over {} is more than 2 % away from 1.", baseline)
-          : fmt::format("Of {} measured speed-ups over {} that are more than 2 % away from 1, {} were predicted on the "
-                        "right side of 1.",
-                        result.clear_speed_ups, baseline, format_percent(result.same_sign)));
+  const std::string noise_words = noise_line(noise(records));
+  if (!noise_words.empty()) lines.push_back(noise_words);
+  lines.push_back(sign_line(result, baseline));
+  if (result.same_plans > 0) {
+    lines.push_back(fmt::format(
+        "A check of that noise: {} of the {} paired speed-ups set the baseline's plan against itself; {} of them came "
+        "out outside the noise.",
+        result.same_plans, result.paired_speed_ups, result.clear_same_plans));
+  }
   return lines;
 }
 

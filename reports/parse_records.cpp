@@ -15,11 +15,17 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 28> kRecordKeys = {
-    "workload",    "schedule", "executor", "machine",          "chosen",       "seconds",   "seconds_p20",
-    "seconds_p80", "samples",  "bytes",    "bytes_per_second", "num_splits",   "ctas",      "waves",
-    "occupancy",   "merge",    "kernel",   "read_seconds",     "plan_seconds", "breakdown", "traffic",
-    "io",          "error",    "failure",  "device",           "driver",       "commit",    "version"};
+constexpr std::array<Key, 31> kRecordKeys = {
+    "workload",     "schedule",     "executor", "machine",     "chosen",    "seconds",
+    "seconds_p20",  "seconds_p80",  "samples",  "interrupted", "bytes",     "bytes_per_second",
+    "num_splits",   "ctas",         "waves",    "occupancy",   "merge",     "kernel",
+    "read_seconds", "plan_seconds", "speed_up", "probes",      "breakdown", "traffic",
+    "io",           "error",        "failure",  "device",      "driver",    "commit",
+    "version"};
+constexpr std::array<Key, 5> kSpeedUpKeys = {"over", "median", "low", "high", "pairs"};
+constexpr std::array<Key, 9> kProbesKeys = {"read_by_one",  "read_by_all",  "seconds_per_kv_byte",
+                                            "fork_seconds", "item_seconds", "merge_seconds_per_row_split",
+                                            "read_spread",  "tile_spread",  "rounds"};
 constexpr std::array<Key, 7> kBreakdownKeys = {"launch", "ramp", "stream", "compute", "merge", "wait", "idle"};
 constexpr std::array<Key, 6> kTrafficKeys = {"kv_dram_read",   "kv_l2_read",       "q_read",
                                              "output_written", "partials_written", "partials_read"};
@@ -33,6 +39,25 @@ std::optional<double> number(const Fields& fields, Key key) {
 
 std::optional<std::int64_t> integer(const Fields& fields, Key key) {
   return fields.optional_integer(key, 0, std::numeric_limits<std::int64_t>::max());
+}
+
+RecordSpeedUp read_speed_up(const Fields& fields) {
+  const auto factor = [&](Key key) { return fields.number(key, 0, kMost); };
+  return RecordSpeedUp{fields.text("over"), factor("median"), factor("low"), factor("high"),
+                       fields.integer("pairs", 1, std::numeric_limits<std::int64_t>::max())};
+}
+
+RecordProbes read_probes(const Fields& fields) {
+  const auto part = [&](Key key) { return fields.number(key, 0, kMost); };
+  return RecordProbes{part("read_by_one"),
+                      part("read_by_all"),
+                      part("seconds_per_kv_byte"),
+                      part("fork_seconds"),
+                      part("item_seconds"),
+                      part("merge_seconds_per_row_split"),
+                      part("read_spread"),
+                      part("tile_spread"),
+                      fields.integer("rounds", 1, std::numeric_limits<std::int64_t>::max())};
 }
 
 schedules::Breakdown read_breakdown(const Fields& fields) {
@@ -71,6 +96,7 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.seconds_p20 = number(fields, "seconds_p20");
   record.seconds_p80 = number(fields, "seconds_p80");
   record.samples = integer(fields, "samples");
+  record.interrupted = integer(fields, "interrupted");
   record.bytes = integer(fields, "bytes");
   record.bytes_per_second = number(fields, "bytes_per_second");
   record.num_splits = integer(fields, "num_splits");
@@ -81,6 +107,12 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.kernel = fields.optional_text("kernel");
   record.read_seconds = number(fields, "read_seconds");
   record.plan_seconds = number(fields, "plan_seconds");
+  if (fields.has("speed_up")) {
+    record.speed_up = read_speed_up(Fields(fields.at("speed_up"), where, "speed_up", kSpeedUpKeys));
+  }
+  if (fields.has("probes")) {
+    record.probes = read_probes(Fields(fields.at("probes"), where, "probes", kProbesKeys));
+  }
   if (fields.has("breakdown")) {
     record.breakdown = read_breakdown(Fields(fields.at("breakdown"), where, "breakdown", kBreakdownKeys));
   }

@@ -27,6 +27,30 @@ void put(Json& object, const char* key, const std::optional<Value>& value) {
   }
 }
 
+Json speed_up_json(const RecordSpeedUp& speed_up) {
+  Json object = Json::object();
+  object["over"] = speed_up.over;
+  put(object, "median", speed_up.median);
+  put(object, "low", speed_up.low);
+  put(object, "high", speed_up.high);
+  object["pairs"] = speed_up.pairs;
+  return object;
+}
+
+Json probes_json(const RecordProbes& probes) {
+  Json object = Json::object();
+  put(object, "read_by_one", probes.read_by_one);
+  put(object, "read_by_all", probes.read_by_all);
+  put(object, "seconds_per_kv_byte", probes.seconds_per_kv_byte);
+  put(object, "fork_seconds", probes.fork_seconds);
+  put(object, "item_seconds", probes.item_seconds);
+  put(object, "merge_seconds_per_row_split", probes.merge_seconds_per_row_split);
+  put(object, "read_spread", probes.read_spread);
+  put(object, "tile_spread", probes.tile_spread);
+  object["rounds"] = probes.rounds;
+  return object;
+}
+
 Json breakdown_json(const schedules::Breakdown& parts) {
   Json object = Json::object();
   put(object, "launch", parts.launch);
@@ -88,6 +112,7 @@ std::string to_json(const Record& record) {
   put(object, "seconds_p20", record.seconds_p20);
   put(object, "seconds_p80", record.seconds_p80);
   put(object, "samples", record.samples);
+  put(object, "interrupted", record.interrupted);
   put(object, "bytes", record.bytes);
   put(object, "bytes_per_second", record.bytes_per_second);
   put(object, "num_splits", record.num_splits);
@@ -98,6 +123,12 @@ std::string to_json(const Record& record) {
   put(object, "kernel", record.kernel);
   put(object, "read_seconds", record.read_seconds);
   put(object, "plan_seconds", record.plan_seconds);
+  if (record.speed_up) {
+    object["speed_up"] = speed_up_json(*record.speed_up);
+  }
+  if (record.probes) {
+    object["probes"] = probes_json(*record.probes);
+  }
   if (record.breakdown) {
     object["breakdown"] = breakdown_json(*record.breakdown);
   }

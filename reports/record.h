@@ -31,6 +31,33 @@ struct RecordIo {
   bool operator==(const RecordIo&) const = default;
 };
 
+/// What a prediction for this CPU was made from: medians of the probes between the runs that it is set against
+/// (cpu_reference/probes.h), and what was measured beforehand. Bytes per second, seconds; spreads are (80th - 20th
+/// percentile) / median.
+struct RecordProbes {
+  double read_by_one = 0;          ///< plain read of K and V by one thread
+  double read_by_all = 0;          ///< the same by all threads
+  double seconds_per_kv_byte = 0;  ///< tile time in cache, by each thread
+  double fork_seconds = 0;
+  double item_seconds = 0;
+  double merge_seconds_per_row_split = 0;
+  double read_spread = 0;
+  double tile_spread = 0;
+  std::int64_t rounds = 0;  ///< of probes
+  bool operator==(const RecordProbes&) const = default;
+};
+
+/// Speed-up over another schedule from runs in pairs: one of each, next to each other. `low` and `high` bound the
+/// median's 95 % interval (base::median_interval).
+struct RecordSpeedUp {
+  std::string over;  ///< schedule
+  double median = 1;
+  double low = 1;
+  double high = 1;
+  std::int64_t pairs = 0;
+  bool operator==(const RecordSpeedUp&) const = default;
+};
+
 /// One flat line of result; predicted and measured records have the same shape. What does not apply is absent. The
 /// keys, their units and their meaning are in docs/records.md.
 struct Record {
@@ -43,7 +70,8 @@ struct Record {
   std::optional<double> seconds_p20;
   std::optional<double> seconds_p80;
   std::optional<std::int64_t> samples;
-  std::optional<std::int64_t> bytes;  ///< minimal bytes of the workload
+  std::optional<std::int64_t> interrupted;  ///< timed runs that other processes interrupted, and that were repeated
+  std::optional<std::int64_t> bytes;        ///< minimal bytes of the workload
   std::optional<double> bytes_per_second;
   std::optional<std::int64_t> num_splits;
   std::optional<std::int64_t> ctas;
@@ -53,6 +81,8 @@ struct Record {
   std::optional<std::string> kernel;   ///< configuration of the CUDA kernel, "r1w4s4t16c8"
   std::optional<double> read_seconds;  ///< plain read of K and V on the device, in the same run
   std::optional<double> plan_seconds;  ///< host time of making the plan ready for the device
+  std::optional<RecordSpeedUp> speed_up;
+  std::optional<RecordProbes> probes;
   std::optional<schedules::Breakdown> breakdown;
   std::optional<schedules::Traffic> traffic;
   std::optional<RecordIo> io;

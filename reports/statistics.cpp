@@ -14,13 +14,11 @@ namespace {
 
 /// Speed-ups this close to 1 are noise, not a sign.
 constexpr double kClearSpeedUp = 0.02;
+/// Of fewer pairs, least and greatest are no 95 % interval.
+constexpr std::int64_t kFewestPairs = 6;
 
 bool timed(const Record& record) {
   return record.seconds && *record.seconds > 0;
-}
-
-bool clear(double ratio) {
-  return std::abs(ratio - 1) > kClearSpeedUp;
 }
 
 double geometric_mean(const std::vector<double>& values) {
@@ -34,7 +32,15 @@ void add_signs(const std::vector<Pair>& pairs, const Baseline& baseline, Agreeme
   for (const Pair& pair : pairs) {
     const std::optional<double> predicted = baseline.speed_up(*pair.predicted);
     const std::optional<double> measured = baseline.speed_up(*pair.measured);
-    if (predicted && measured && clear(*measured)) {
+    if (!predicted || !measured) continue;
+    const bool clear = baseline.clear(*pair.measured);
+    const bool same_plan = baseline.same_plan(*pair.predicted);
+    if (pair.measured->speed_up) {
+      ++result.paired_speed_ups;
+      result.same_plans += same_plan ? 1 : 0;
+      result.clear_same_plans += same_plan && clear ? 1 : 0;
+    }
+    if (clear && !same_plan) {
       ++result.clear_speed_ups;
       same += (*predicted > 1) == (*measured > 1) ? 1 : 0;
     }
@@ -46,20 +52,37 @@ void add_signs(const std::vector<Pair>& pairs, const Baseline& baseline, Agreeme
 
 }  // namespace
 
-Baseline::Baseline(std::span<const Record> records, const std::string& schedule) {
+Baseline::Baseline(std::span<const Record> records, const std::string& schedule) : schedule_(schedule) {
   for (const Record& record : records) {
     if (record.schedule == schedule && timed(record)) {
-      seconds_.emplace(key(record), *record.seconds);
+      records_.emplace(key(record), &record);
     }
   }
 }
 
+const Record* Baseline::of(const Record& record) const {
+  const auto found = records_.find(key(record));
+  return found == records_.end() || !timed(record) ? nullptr : found->second;
+}
+
 std::optional<double> Baseline::speed_up(const Record& record) const {
-  const auto found = seconds_.find(key(record));
-  if (found == seconds_.end() || !timed(record)) {
-    return std::nullopt;
-  }
-  return found->second / *record.seconds;
+  if (in_pairs(record)) return record.speed_up->median;
+  const Record* const baseline = of(record);
+  if (baseline == nullptr) return std::nullopt;
+  return *baseline->seconds / *record.seconds;
+}
+
+bool Baseline::clear(const Record& measured) const {
+  const std::optional<double> factor = speed_up(measured);
+  if (!factor || std::abs(*factor - 1) <= kClearSpeedUp) return false;
+  if (!in_pairs(measured)) return true;
+  return measured.speed_up->pairs >= kFewestPairs && (measured.speed_up->low > 1 || measured.speed_up->high < 1);
+}
+
+bool Baseline::same_plan(const Record& predicted) const {
+  const Record* const baseline = of(predicted);
+  return baseline != nullptr && baseline->seconds == predicted.seconds && baseline->ctas == predicted.ctas &&
+         baseline->num_splits == predicted.num_splits && baseline->merge == predicted.merge;
 }
 
 std::vector<Pair> pair_up(std::span<const Record> records) {
@@ -86,6 +109,31 @@ std::vector<Pair> pair_up(std::span<const Record> records) {
     }
   }
   return pairs;
+}
+
+Noise noise(std::span<const Record> records) {
+  Noise result;
+  std::vector<double> runs;
+  std::vector<double> reads;
+  std::vector<double> tiles;
+  for (const Record& record : records) {
+    if (record.seconds_p20 && record.seconds_p80 && timed(record)) {
+      runs.push_back((*record.seconds_p80 - *record.seconds_p20) / *record.seconds);
+    }
+    result.interrupted += record.interrupted.value_or(0);
+    if (record.probes) {
+      reads.push_back(record.probes->read_spread);
+      tiles.push_back(record.probes->tile_spread);
+    }
+  }
+  result.plans = static_cast<std::int64_t>(runs.size());
+  result.probed = static_cast<std::int64_t>(reads.size());
+  if (!runs.empty()) result.run_spread = base::quantile(runs, 0.5);
+  if (!reads.empty()) {
+    result.read_spread = base::quantile(reads, 0.5);
+    result.tile_spread = base::quantile(tiles, 0.5);
+  }
+  return result;
 }
 
 Agreement agreement(std::span<const Record> records, const std::string& baseline) {

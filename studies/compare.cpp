@@ -13,6 +13,7 @@
 #include "reports/markdown_report.h"
 #include "reports/statistics.h"
 #include "reports/table.h"
+#include "studies/measured_h200.h"
 #include "studies/records.h"
 
 namespace splitwave::studies {
@@ -29,6 +30,14 @@ std::vector<std::pair<std::string, std::string>> environment(const Comparison& c
       {"Schedules", fmt::format("{}", fmt::join(comparison.schedules, ", "))}};
   rows.insert(rows.end(), comparison.executor.environment.begin(), comparison.executor.environment.end());
   return rows;
+}
+
+/// The baseline of the checked-in measurements, whatever is compared here.
+constexpr std::string_view kMeasuredBaseline = "fixed-split:fa2";
+
+/// The CPU's times say little about a GPU's: where none measures, what one measured is shown for the same suite.
+bool shows_h200(const Comparison& comparison) {
+  return comparison.executor.target.cpu && comparison.suite == kMeasuredSuite;
 }
 
 }  // namespace
@@ -57,12 +66,6 @@ CheckCount compare(const Comparison& comparison, const Watcher& watcher) {
   return checks;
 }
 
-std::string baseline_of(std::span<const std::string> schedules) {
-  const auto found = std::find_if(schedules.begin(), schedules.end(),
-                                  [](const std::string& name) { return name.starts_with("fixed-split"); });
-  return found != schedules.end() ? *found : schedules.front();
-}
-
 std::string summary(const Comparison& comparison, std::span<const reports::Record> records, const CheckCount& checks) {
   const std::string baseline = baseline_of(comparison.schedules);
   reports::Table table{{{"executor"},
@@ -80,6 +83,7 @@ std::string summary(const Comparison& comparison, std::span<const reports::Recor
   }
   std::string text = reports::to_text(table) + '\n' + checks.sentence() + '\n';
   for (const std::string& line : reports::summary_lines(records, baseline)) text += line + '\n';
+  if (shows_h200(comparison)) text += '\n' + h200_summary(measured_h200(), std::string(kMeasuredBaseline));
   return text;
 }
 
@@ -99,7 +103,9 @@ std::string write_report(const Comparison& comparison, std::span<const reports::
       context.pictures.emplace_back(figure.title, fmt::format("figures/{}.svg", figure.name));
     }
   }
-  base::write_new_file(folder / "report.md", reports::markdown_report(records, context));
+  std::string text = reports::markdown_report(records, context);
+  if (shows_h200(comparison)) text += h200_section(measured_h200(), std::string(kMeasuredBaseline));
+  base::write_new_file(folder / "report.md", text);
   return context.picture_note;
 }
 

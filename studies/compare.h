@@ -33,9 +33,6 @@ double work_of(const Comparison& comparison);
 /// workload; returns how the outputs fared against the oracle. Throws as Executor::measure does.
 CheckCount compare(const Comparison& comparison, const Watcher& watcher);
 
-/// The schedule that speed-ups are relative to: the first fixed split, or the first schedule where there is none.
-std::string baseline_of(std::span<const std::string> schedules);
-
 /// The speed-ups by schedule, the check and the predictions' agreement, as text for a terminal.
 std::string summary(const Comparison& comparison, std::span<const reports::Record> records, const CheckCount& checks);
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,11 +14,13 @@
 
 namespace splitwave::studies {
 
-/// How long each plan is timed: until both are reached. On a GPU a sample is a replay of a graph of launches, at least
-/// 11 of them, each as long as docs/measuring.md says.
+/// How long each plan is timed: until samples and seconds are both reached. On a GPU a sample is a replay of a graph of
+/// launches, at least 11 of them, each as long as docs/measuring.md says.
 struct TimingBudget {
   std::int32_t samples = 5;
   double seconds = 0.05;
+  /// On a CPU that others keep busy: after so long a plan has had its turn, with 3 samples or more.
+  double most_seconds = std::numeric_limits<double>::infinity();
 };
 
 /// How the outputs fared against the oracle.
@@ -55,9 +59,12 @@ struct Executor {
                   const TimingBudget& budget, bool predicted, const MeasureOutput& output) = nullptr;
 };
 
-/// This computer's CPU with so many threads; `measured_now`: its constants measured now, for predictions that are about
-/// to be set against runs on the machine as it is, or else from the cache. The CUDA device's: studies/measure_cuda.h.
-Executor cpu_executor(std::int32_t threads, bool measured_now, const TimingBudget& budget);
+/// This computer's CPU with so many threads, as this_cpu(threads, measure_cpu) knows it. The CUDA device's:
+/// studies/measure_cuda.h.
+Executor cpu_executor(std::int32_t threads, bool measure_cpu, const TimingBudget& budget);
+
+/// The schedule that speed-ups are relative to: the first fixed split, or the first schedule where there is none.
+std::string baseline_of(std::span<const std::string> schedules);
 
 /// Bytes of tensors that the host's memory has room for: outputs, the oracle's and the system need the rest.
 std::int64_t tensor_memory_bytes();

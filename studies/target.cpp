@@ -51,6 +51,24 @@ simulator::CpuFigures figures(const cpu_reference::CpuConstants& constants,
   return result;
 }
 
+/// What the threads reach with the plan's way to share: with fixed lists, or no more lists than threads, the slowest
+/// sets the time.
+const cpu_reference::ProbedThreads* threads_for(const Target& target, const schedules::Plan& plan) {
+  if (!target.probed) return nullptr;
+  const bool queue = plan.dispatch != schedules::Dispatch::fixed && plan.lists() > target.machine.sms;
+  return queue ? &target.probed->queue : &target.probed->equal_shares;
+}
+
+/// Tile time of an output of so many rows, by what is known best. Seconds per byte of K and V.
+double tile_seconds(const Target& target, const cpu_reference::ProbedThreads* probed,
+                    const workloads::Geometry& geometry, std::int32_t rows) {
+  if (probed != nullptr) {
+    const auto found = probed->tile_seconds_per_kv_byte.find(rows);
+    if (found != probed->tile_seconds_per_kv_byte.end()) return found->second;
+  }
+  return cpu_reference::tile_seconds_per_kv_byte(*target.cpu, geometry, rows);
+}
+
 }  // namespace
 
 std::string override_words(const Overrides& overrides) {
@@ -63,8 +81,8 @@ Target target(const std::string& machine, const Overrides& overrides) {
   return targets({machine}, overrides, base::default_threads()).front();
 }
 
-std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides,
-                            std::int32_t threads) {
+std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides, std::int32_t threads,
+                            bool measure_cpu) {
   std::optional<simulator::KernelFamily> kernel;
   if (!overrides.kernel.empty()) kernel = simulator::load_kernel(overrides.kernel);
   std::vector<Target> result;
@@ -74,7 +92,7 @@ std::vector<Target> targets(const std::vector<std::string>& machines, const Over
         throw base::InputError(
             fmt::format("--gpu cpu: --{} does not apply to it; allowed: --threads", changed.front().first));
       }
-      result.push_back(this_cpu(threads));
+      result.push_back(this_cpu(threads, measure_cpu));
       continue;
     }
     Target target;
@@ -113,9 +131,11 @@ std::string machine_of_device(std::string_view device_name) {
   return "";
 }
 
-Target this_cpu(std::int32_t threads, bool measured_now) {
+Target this_cpu(std::int32_t threads, bool measure_cpu) {
   Target target;
-  target.cpu = measured_now ? cpu_reference::measure_cpu(threads) : cpu_reference::cached_cpu_constants(threads);
+  cpu_reference::KnownCpu known = cpu_reference::cached_cpu_constants(threads, measure_cpu);
+  target.cpu = std::move(known.constants);
+  target.note = std::move(known.note);
   target.machine = simulator::cpu_machine(
       figures(*target.cpu, target.cpu->read_bytes_per_second, target.cpu->token_seconds_per_kv_byte));
   target.name = fmt::format("{} ({} thread{})", target.cpu->model, threads, threads == 1 ? "" : "s");
@@ -126,15 +146,21 @@ simulator::Machine machine_for(const Target& target, const workloads::Workload& 
   if (!target.cpu) {
     return target.machine;
   }
+  const cpu_reference::ProbedThreads* const probed = threads_for(target, plan);
   double seconds = 0;
   double tokens = 0;
   for (const schedules::OutputTile& output : plan.outputs) {
     const double weight = std::max(1, kv_range(workload, output).size());
-    seconds += weight * cpu_reference::tile_seconds_per_kv_byte(*target.cpu, workload.geometry, output.rows());
+    seconds += weight * tile_seconds(target, probed, workload.geometry, output.rows());
     tokens += weight;
   }
-  return simulator::cpu_machine(figures(*target.cpu, cpu_reference::kv_read_bytes_per_second(*target.cpu, workload),
-                                        tokens > 0 ? seconds / tokens : target.cpu->token_seconds_per_kv_byte));
+  const std::vector<double>& rates = probed != nullptr && !probed->read_bytes_per_second.empty()
+                                         ? probed->read_bytes_per_second
+                                         : cpu_reference::kv_read_bytes_per_second(*target.cpu, workload);
+  simulator::CpuFigures of_plan =
+      figures(*target.cpu, rates, tokens > 0 ? seconds / tokens : target.cpu->token_seconds_per_kv_byte);
+  if (target.probed) of_plan.fork_seconds = target.probed->fork_seconds;
+  return simulator::cpu_machine(of_plan);
 }
 
 }  // namespace splitwave::studies

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cpu_reference/measure.h"
+#include "cpu_reference/probes.h"
 #include "schedules/plan.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
@@ -26,6 +27,9 @@ struct Target {
   std::int32_t ctas_per_sm = 0;                    ///< 0: from the kernel's occupancy
   std::optional<simulator::KernelFamily> kernel;   ///< runs all plans; none: of each schedule the library's own
   std::optional<cpu_reference::CpuConstants> cpu;  ///< this computer's CPU: what was measured on it
+  std::string note;  ///< what the user is to know of how `cpu` came about; empty if nothing
+  /// What was probed between the runs of one workload; it takes the place of bandwidth, tile time and fork of `cpu`.
+  std::optional<cpu_reference::ProbedCpu> probed;
 };
 
 /// What a user may change of a target.
@@ -45,17 +49,17 @@ std::string override_words(const Overrides& overrides);
 /// none, if an override does not apply to it, or if there is no such kernel.
 Target target(const std::string& machine, const Overrides& overrides = {});
 
-/// The machines in order; "cpu" is this_cpu(threads). Throws InputError as target() does.
-std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides, std::int32_t threads);
+/// The machines in order; "cpu" is this_cpu(threads, measure_cpu). Throws InputError as target() does.
+std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides, std::int32_t threads,
+                            bool measure_cpu = false);
 
 /// The shipped machine that a CUDA device of this name is ("NVIDIA H100 80GB HBM3": h100-sxm), or an empty text.
 std::string machine_of_device(std::string_view device_name);
 
-/// This computer's CPU with constants measured on it, taken from the cache where they are there (`measured_now`: never,
-/// for predictions that are about to be set against runs on the machine as it is): threads are SMs, one CTA each. Plans
-/// made for it keep each schedule's own tile sizes, so that what runs here is the plan that the schedule's GPU kernel
-/// would run on so small a machine.
-Target this_cpu(std::int32_t threads, bool measured_now = false);
+/// This computer's CPU with constants measured on it, taken from the cache where they are there and still hold
+/// (`measure_cpu`: never): threads are SMs, one CTA each. Plans made for it keep each schedule's own tile sizes, so
+/// that what runs here is the plan that the schedule's GPU kernel would run on so small a machine.
+Target this_cpu(std::int32_t threads, bool measure_cpu = false);
 
 /// The machine that a plan of the workload meets. A CPU's bandwidth depends on the KV layout, and its tile time on the
 /// query rows that share a load: the mean over the plan's outputs, weighted by their KV tokens.

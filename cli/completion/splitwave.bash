@@ -6,7 +6,7 @@ _splitwave_names() {  # first column of a listing verb
 }
 
 _splitwave_options() {
-  local workload='--workload --seed' machine='--gpu --sms --bandwidth --l2 --clock --ctas-per-sm --kernel'
+  local workload='--workload --seed' machine='--gpu --sms --bandwidth --l2 --clock --ctas-per-sm --kernel --measure-cpu'
   case $1 in
     '') echo '--version' ;;
     compare) echo "$workload $machine --schedule --executor --threads --samples --out --json" ;;

@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "reports/record.h"
 #include "reports/statistics.h"
 #include "tests/cli/process.h"
 
 namespace splitwave::tests {
 namespace {
+
+/// Standard error names the report; a busy machine's figures are not kept, which is told too.
+void expect_report_named(const std::string& errors, const std::filesystem::path& folder) {
+  const std::string last = "splitwave: the report is " + (folder / "report.md").string() + "\n";
+  ASSERT_TRUE(errors.ends_with(last)) << errors;
+  const std::string before = errors.substr(0, errors.size() - last.size());
+  EXPECT_TRUE(before.empty() || before.find("are not kept") != std::string::npos) << errors;
+}
 
 TEST(Compare, WritesRecordsReportAndPictures) {
   const TemporaryFolder folder;
@@ -26,7 +36,18 @@ TEST(Compare, WritesRecordsReportAndPictures) {
   }
   EXPECT_NE(content(out / "figures" / "predicted_measured.svg").find("</svg>"), std::string::npos);
   EXPECT_NE(outcome.out.find("All 3 outputs are within tolerance"), std::string::npos) << outcome.out;
-  EXPECT_EQ(outcome.err, "splitwave: the report is " + (out / "report.md").string() + "\n");
+  expect_report_named(outcome.err, out);
+  const auto predicted_here = std::count_if(records.begin(), records.end(), [](const reports::Record& one) {
+    return one.executor == reports::kSimulator && one.probes && one.probes->rounds >= 1 && one.probes->read_by_all > 0;
+  });
+  EXPECT_EQ(predicted_here, 3);
+  for (const reports::Record& one : records) {
+    const bool pair = one.executor == "cpu" && one.schedule != "fixed-split:fa2";
+    ASSERT_EQ(one.speed_up.has_value(), pair) << one.schedule;
+    EXPECT_EQ(pair ? one.speed_up->over : "fixed-split:fa2", "fixed-split:fa2");
+  }
+  // Measurements of another suite say nothing about this one.
+  EXPECT_EQ(report.find("## Measured on an H200"), std::string::npos);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(out)) {
     EXPECT_EQ(entry.path().string().find(".partial"), std::string::npos) << entry.path();
   }
@@ -42,6 +63,32 @@ TEST(Compare, WritesUnderOutByDefaultAndPrintsRecordsAsJson) {
   EXPECT_EQ(reports::parse_records(outcome.out, "stdout").size(), 4U);
   const std::filesystem::path made = std::filesystem::directory_iterator(folder.path() / "out")->path();
   EXPECT_EQ(content(made / "records.jsonl"), outcome.out);
+}
+
+TEST(Compare, OfTheShippedSuiteShowsWhatAnH200MeasuredFromAnyFolder) {
+  if (std::string(SPLITWAVE_SANITIZED) != "") {
+    GTEST_SKIP() << "a suite under a sanitizer takes minutes";
+  }
+  const TemporaryFolder folder;
+  RunOptions options;
+  options.folder = folder.path();
+  const Outcome outcome = splitwave({"compare", "--schedule", "lean", "--samples", "1", "--out", "here"}, options);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_NE(outcome.out.find("The same suite, measured on an H200 (NVIDIA H200, driver "), std::string::npos)
+      << outcome.out;
+  const std::string report = content(folder.path() / "here" / "report.md");
+  EXPECT_NE(report.find("## Measured on an H200\n"), std::string::npos);
+  EXPECT_NE(report.find("commit "), std::string::npos);
+}
+
+TEST(Compare, MeasureCpuIsForThisCpu) {
+  EXPECT_EQ(splitwave({"compare", "-w", "llama-3-8b:1q1s64", "--executor", "cuda", "--measure-cpu"}).err,
+            "splitwave: --measure-cpu: --executor cuda does not run on this computer's CPU; allowed: --executor cpu\n");
+  EXPECT_EQ(splitwave({"simulate", "-w", "llama-3-8b:1q1s64", "--gpu", "h200", "--measure-cpu"}).err,
+            "splitwave: --measure-cpu: this computer's CPU is not among the machines; allowed: with --gpu cpu\n");
+  const Outcome outcome = splitwave({"simulate", "-w", "llama-3-8b:1q1s64", "--gpu", "cpu", "--measure-cpu"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(outcome.err.empty() || outcome.err.find("are not kept") != std::string::npos) << outcome.err;
 }
 
 TEST(Compare, WhatIfDoesNotApplyToThisCpu) {

@@ -13,6 +13,7 @@
 
 #include "cpu_reference/compare.h"
 #include "cpu_reference/cpu_cache.h"
+#include "cpu_reference/interruptions.h"
 #include "schedules/schedules.h"
 #include "tests/support/tensors.h"
 
@@ -55,18 +56,40 @@ TEST(Timing, InterpolatesTheMedianAndTheOuterFifths) {
   EXPECT_EQ(timing_of({7}).p20, 7);
 }
 
-TEST(Timing, RunsAsOftenAsAskedAndKeepsTheResult) {
+TEST(TimedPlan, RunsAndKeepsTheResult) {
   const workloads::Workload workload = testing::plain_workload(workloads::Dtype::f16, 4, 2, 32, 1, 100);
   const workloads::Tensors tensors = testing::tensors_with(workload, testing::normal_values(1));
   const schedules::Plan plan = schedules::make_plan("fa2", workload, {2, 1, 0, 0});
-  Result<float> result;
-  const Timing timing = time_plan(workload, tensors, plan, 2, 3, 0, result);
-  EXPECT_EQ(timing.samples, 3);
-  EXPECT_GT(timing.p20, 0);
-  EXPECT_LE(timing.p20, timing.median);
-  EXPECT_LE(timing.median, timing.p80);
-  EXPECT_TRUE(acceptable(compare(result, attend(workload, tensors)), tolerance(workload.geometry.dtype)));
-  EXPECT_THROW(time_plan(workload, tensors, plan, 2, 0, 0, result), std::logic_error);
+  TimedPlan timed(workload, tensors, plan, 2);
+  EXPECT_GT(timed.sample(), 0);
+  EXPECT_GE(timed.interrupted(), 0);
+  EXPECT_TRUE(acceptable(compare(timed.result(), attend(workload, tensors)), tolerance(workload.geometry.dtype)));
+}
+
+/// Calls of work until what `interruptions` says comes true: the number of others' interruptions at each look.
+std::int64_t calls_with(const std::vector<std::int64_t>& looks, std::int64_t& interrupted) {
+  std::size_t look = 0;
+  std::int64_t calls = 0;
+  std::int64_t prepared = 0;
+  interrupted = until_uninterrupted([&] { ++prepared; }, [&] { ++calls; },
+                                    [&] { return looks.at(std::min(look++, looks.size() - 1)); });
+  EXPECT_EQ(prepared, calls);
+  return calls;
+}
+
+TEST(Interruptions, ARunIsRepeatedUntilNobodyInterruptsIt) {
+  std::int64_t interrupted = 0;
+  EXPECT_EQ(calls_with({7, 7}, interrupted), 1);
+  EXPECT_EQ(interrupted, 0);
+  EXPECT_EQ(calls_with({7, 9, 9, 10, 12, 12}, interrupted), 3);  // between the runs does not count
+  EXPECT_EQ(interrupted, 2);
+}
+
+TEST(Interruptions, WhoIsAlwaysInterruptedIsTimedAllTheSame) {
+  std::int64_t now = 0;
+  std::int64_t calls = 0;
+  EXPECT_EQ(until_uninterrupted([] {}, [&] { ++calls; }, [&] { return ++now; }), kTries);
+  EXPECT_EQ(calls, kTries);
 }
 
 TEST(TileCost, AddsUpOverChunksOfFourRows) {
@@ -97,7 +120,8 @@ TEST(KvRead, OneHeadOfManyInATokenMajorLayoutIsReadByRows) {
 
 #if !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)  // which make the tiles take minutes
 TEST(CpuConstants, AreSensible) {
-  const CpuConstants constants = measure_cpu(1);
+  const MeasuredCpu measured = measure_cpu(1);
+  const CpuConstants& constants = measured.constants;
   EXPECT_FALSE(constants.model.empty());
   ASSERT_EQ(constants.read_bytes_per_second.size(), 1);
   ASSERT_EQ(constants.row_read_bytes_per_second.size(), 1);
@@ -108,6 +132,9 @@ TEST(CpuConstants, AreSensible) {
   EXPECT_GT(constants.fork_seconds, 0);
   EXPECT_GE(constants.item_seconds, 0);
   EXPECT_GT(constants.merge_seconds_per_row_split, 0);
+  EXPECT_GE(measured.quietness.interruptions_per_second, 0);
+  EXPECT_GE(measured.quietness.read_spread, 0);
+  EXPECT_GE(measured.quietness.fork_spread, 0);
   EXPECT_THROW(measure_cpu(0), std::logic_error);
 }
 #endif
@@ -129,17 +156,21 @@ CpuConstants made_up(int threads, double item_seconds) {
 
 /// What the cache gives when a measurement would give item_seconds = `item_seconds`.
 CpuConstants look_up(const fs::path& file, int threads, double item_seconds, bool holds = true) {
-  return cached_or_measured(
+  const KnownCpu known = cached_or_measured(
       file, "Made-up CPU", threads, [holds](const CpuConstants&) { return holds; },
-      [item_seconds](int count) { return made_up(count, item_seconds); });
+      [item_seconds](int count) {
+        return MeasuredCpu{made_up(count, item_seconds), {}};
+      });
+  EXPECT_EQ(known.note, "");
+  return known.constants;
 }
 
 TEST(CpuCache, KeepsWhatWasMeasuredByThreads) {
   const CacheFile cache;
-  EXPECT_EQ(look_up(cache.path(), 2, 0.25).item_seconds, 0.25);
-  EXPECT_EQ(look_up(cache.path(), 3, 0.5).item_seconds, 0.5);
-  const CpuConstants kept = look_up(cache.path(), 2, 7);
-  EXPECT_EQ(kept.item_seconds, 0.25);
+  EXPECT_EQ(look_up(cache.path(), 2, 0.00025).item_seconds, 0.00025);
+  EXPECT_EQ(look_up(cache.path(), 3, 0.0005).item_seconds, 0.0005);
+  const CpuConstants kept = look_up(cache.path(), 2, 0.0007);
+  EXPECT_EQ(kept.item_seconds, 0.00025);
   EXPECT_EQ(kept.read_bytes_per_second, made_up(2, 0).read_bytes_per_second);
   EXPECT_EQ(kept.tile[2][3].token_element_seconds, made_up(2, 0).tile[2][3].token_element_seconds);
   // Nothing is left beside the file.
@@ -148,36 +179,112 @@ TEST(CpuCache, KeepsWhatWasMeasuredByThreads) {
 
 TEST(CpuCache, MeasuresAgainWhatNoLongerHolds) {
   const CacheFile cache;
-  look_up(cache.path(), 1, 0.25);
-  EXPECT_EQ(look_up(cache.path(), 1, 0.5, false).item_seconds, 0.5);
-  EXPECT_EQ(look_up(cache.path(), 1, 0.75).item_seconds, 0.5);
+  look_up(cache.path(), 1, 0.00025);
+  EXPECT_EQ(look_up(cache.path(), 1, 0.0005, false).item_seconds, 0.0005);
+  EXPECT_EQ(look_up(cache.path(), 1, 0.00075).item_seconds, 0.0005);
 }
 
 TEST(CpuCache, MeasuresAgainWhatIsDamaged) {
   const CacheFile cache;
-  look_up(cache.path(), 1, 0.25);
+  look_up(cache.path(), 1, 0.00025);
   const std::string good = text_of(cache.path());
   const auto with_item_seconds = [&](const std::string& value) {
-    const std::string key = "\"item_seconds\": 0.25";
+    const std::string key = "\"item_seconds\": 0.00025";
     std::string text = good;
     return text.replace(text.find(key), key.size(), "\"item_seconds\": " + value);
   };
   for (const std::string& damaged :
        {std::string(), std::string("{"), good.substr(0, good.size() / 2), std::string("[]"),
-        std::string("{\"version\": 1}"), std::string("{\"version\": 1, \"cpus\": 3}"), std::string(100000, '['),
+        std::string("{\"version\": 2}"), std::string("{\"version\": 2, \"cpus\": 3}"), std::string(100000, '['),
         std::string("\0\xff", 2), with_item_seconds("-1"), with_item_seconds("\"x\""), with_item_seconds("1e999"),
         with_item_seconds("null")}) {
     std::ofstream(cache.path()) << damaged;
-    EXPECT_EQ(look_up(cache.path(), 1, 0.5).item_seconds, 0.5) << damaged.substr(0, 80);
-    EXPECT_EQ(look_up(cache.path(), 1, 0.75).item_seconds, 0.5) << "not written again";
+    EXPECT_EQ(look_up(cache.path(), 1, 0.0005).item_seconds, 0.0005) << damaged.substr(0, 80);
+    EXPECT_EQ(look_up(cache.path(), 1, 0.00075).item_seconds, 0.0005) << "not written again";
   }
+}
+
+/// What the cache gives when the measurement is this one, and what is kept of it.
+struct Outcome {
+  KnownCpu known;
+  bool kept = false;
+};
+
+Outcome keep_or_not(const Quietness& quietness, const CpuConstants& constants) {
+  const CacheFile cache;
+  look_up(cache.path(), 1, 0.00025);
+  const KnownCpu known = cached_or_measured(
+      cache.path(), "Made-up CPU", 1, [](const CpuConstants&) { return false; },
+      [&](int) {
+        return MeasuredCpu{constants, quietness};
+      });
+  return {known, look_up(cache.path(), 1, 0.0005).item_seconds == constants.item_seconds};
+}
+
+TEST(CpuCache, WhatABusyMachineGaveServesTheRunAndIsNotKept) {
+  CpuConstants slow = made_up(1, 0.0001);
+  slow.fork_seconds = 8.04e-3;  // was kept once: 8.04 ms were predicted for what takes 45 us
+  const struct {
+    Quietness quietness;
+    CpuConstants constants;
+    const char* reason;
+  } cases[] = {
+      {{300, 0.05, 0.5}, made_up(1, 0.0001), "300 interruptions per second"},
+      {{3, 0.4, 0.5}, made_up(1, 0.0001), "reads of the same memory differed by 40 %"},
+      {{3, 0.05, 6}, made_up(1, 0.0001), "starts of its threads differed by 600 %"},
+      {{3, 0.05, 0.5}, slow, "fork_seconds is 0.00804; allowed: 1e-09 to 0.001"},
+  };
+  for (const auto& one : cases) {
+    const Outcome outcome = keep_or_not(one.quietness, one.constants);
+    EXPECT_EQ(outcome.known.constants.item_seconds, 0.0001) << one.reason;
+    EXPECT_EQ(outcome.known.constants.fork_seconds, one.constants.fork_seconds) << one.reason;
+    EXPECT_NE(outcome.known.note.find(one.reason), std::string::npos) << outcome.known.note;
+    EXPECT_NE(outcome.known.note.find("are not kept"), std::string::npos) << outcome.known.note;
+    EXPECT_EQ(outcome.known.note.find('\n'), std::string::npos);
+    EXPECT_FALSE(outcome.kept) << one.reason;
+  }
+  const Outcome quiet = keep_or_not({3, 0.05, 0.5}, made_up(1, 0.0001));
+  EXPECT_EQ(quiet.known.note, "");
+  EXPECT_TRUE(quiet.kept);
+}
+
+TEST(CpuCache, AbsurdFiguresAreNamed) {
+  const auto absurd = [](auto change) {
+    CpuConstants constants = made_up(2, 1e-6);
+    change(constants);
+    return absurd_figure(constants);
+  };
+  EXPECT_EQ(absurd([](CpuConstants&) {}), "");
+  EXPECT_EQ(absurd([](CpuConstants& c) { c.fork_seconds = 8.04e-3; }),
+            "fork_seconds is 0.00804; allowed: 1e-09 to 0.001");
+  EXPECT_EQ(absurd([](CpuConstants& c) { c.item_seconds = 0.25; }), "item_seconds is 0.25; allowed: 0 to 0.001");
+  EXPECT_EQ(absurd([](CpuConstants& c) { c.merge_seconds_per_row_split = 1; }),
+            "merge_seconds_per_row_split is 1; allowed: 0 to 0.0001");
+  EXPECT_EQ(absurd([](CpuConstants& c) { c.read_bytes_per_second[0] = 5e6; }),
+            "read_bytes_per_second is 5e+06; allowed: 1e+08 to 1e+12");
+  EXPECT_EQ(absurd([](CpuConstants& c) { c.row_read_bytes_per_second[1] = 5e9; }),
+            "row_read_bytes_per_second is 5e+09 by all threads and 2e+10 by one; allowed: no less than half");
+  EXPECT_EQ(absurd([](CpuConstants& c) { c.token_seconds_per_kv_byte = 1e-6; }),
+            "token_seconds_per_kv_byte is 1e-06; allowed: 1e-13 to 1e-08");
+  EXPECT_EQ(absurd([](CpuConstants& c) { c.tile[1][2] = {1, 0}; }), "tile is 1; allowed: 1e-10 to 1e-05");
+}
+
+TEST(CpuCache, AbsurdFiguresInTheFileAreMeasuredAgain) {
+  const CacheFile cache;
+  look_up(cache.path(), 1, 0.00025);
+  std::string text = text_of(cache.path());
+  const std::string key = "\"fork_seconds\": 1e-06";
+  ASSERT_NE(text.find(key), std::string::npos) << text;
+  std::ofstream(cache.path()) << text.replace(text.find(key), key.size(), "\"fork_seconds\": 0.00804");
+  EXPECT_EQ(look_up(cache.path(), 1, 0.0005).item_seconds, 0.0005);
+  EXPECT_EQ(look_up(cache.path(), 1, 0.00075).item_seconds, 0.0005);
 }
 
 TEST(CpuCache, AFileThatCannotBeWrittenIsNoError) {
   const CacheFile cache;
   std::ofstream(cache.folder()) << "a file where a folder should be";
-  EXPECT_EQ(look_up(cache.path(), 1, 0.25).item_seconds, 0.25);
-  EXPECT_EQ(look_up(cache.path(), 1, 0.5).item_seconds, 0.5);
+  EXPECT_EQ(look_up(cache.path(), 1, 0.00025).item_seconds, 0.00025);
+  EXPECT_EQ(look_up(cache.path(), 1, 0.0005).item_seconds, 0.0005);
 }
 
 TEST(CpuCache, LiesWhereTheBaseDirectorySpecificationSays) {

@@ -27,6 +27,26 @@ TEST(MarkdownReport, SaysSoWhenNothingWasMeasured) {
   EXPECT_NE(text.find("no pictures: reason"), std::string::npos);
 }
 
+TEST(MarkdownReport, OfRunsInPairsIsAsApproved) {
+  std::vector<Record> records = tests::comparison();
+  for (Record& one : records) {
+    if (one.executor == "cpu" && one.schedule == "lean") {
+      one.speed_up = one.workload == "short" ? RecordSpeedUp{"fixed-split:fa2", 0.92, 0.9, 0.95, 9}
+                                             : RecordSpeedUp{"fixed-split:fa2", 1.43, 0.98, 1.6, 9};
+    }
+    if (one.executor == "cpu") {
+      one.seconds_p20 = *one.seconds * 0.98;
+      one.seconds_p80 = *one.seconds * 1.03;
+      one.interrupted = 2;
+    }
+    if (one.executor == "simulator" && one.machine == "a cpu") {
+      one.probes = RecordProbes{3e10, 5e10, 2e-11, 1e-6, 1.25e-6, 1e-8, 0.0625, 0.03125, 9};
+    }
+  }
+  tests::expect_golden("report_in_pairs.md",
+                       markdown_report(records, ReportContext{"Pairs", "fixed-split:fa2", {}, "", {}, ""}));
+}
+
 TEST(SummaryLines, SayMedianAndP90Error) {
   const std::vector<std::string> lines = summary_lines(tests::comparison(), "fixed-split:fa2");
   EXPECT_EQ(lines.at(0),

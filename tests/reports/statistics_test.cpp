@@ -77,6 +77,70 @@ TEST(Agreement, WithoutMeasurementsHasNoPoints) {
   EXPECT_EQ(agreement({}, "s").points, 0);
 }
 
+/// One workload by three schedules: predicted, and measured in pairs with the baseline.
+std::vector<Record> in_pairs(double predicted, const RecordSpeedUp& measured) {
+  std::vector<Record> records = {record("w", "base", "simulator", "m", 1e-3), record("w", "base", "cpu", "m", 2e-3),
+                                 record("w", "other", "simulator", "m", 1e-3 / predicted),
+                                 record("w", "other", "cpu", "m", 2e-3)};
+  records.back().speed_up = measured;
+  return records;
+}
+
+TEST(Pairs, OfRunsSetTheSpeedUp) {
+  const std::vector<Record> records = in_pairs(1.5, {"base", 1.25, 1.1, 1.4, 9});
+  EXPECT_EQ(*Baseline(records, "base").speed_up(records.back()), 1.25);
+  EXPECT_EQ(*Baseline(records, "other").speed_up(records[1]), 1);  // of other records: the ratio of the medians
+  EXPECT_TRUE(Baseline(records, "base").clear(records.back()));
+}
+
+TEST(Pairs, AnIntervalThatHolds1IsNoise) {
+  for (const RecordSpeedUp& noise :
+       {RecordSpeedUp{"base", 1.25, 0.9, 1.4, 9}, RecordSpeedUp{"base", 0.8, 0.7, 1.01, 9},
+        RecordSpeedUp{"base", 1.015, 1.01, 1.02, 99}, RecordSpeedUp{"base", 1.25, 1.1, 1.4, 5}}) {
+    const std::vector<Record> records = in_pairs(1.5, noise);
+    EXPECT_FALSE(Baseline(records, "base").clear(records.back())) << noise.median;
+    EXPECT_EQ(agreement(records, "base").clear_speed_ups, 0) << noise.median;
+  }
+  const Agreement right = agreement(in_pairs(1.5, {"base", 1.25, 1.1, 1.4, 9}), "base");
+  EXPECT_EQ(right.clear_speed_ups, 1);
+  EXPECT_EQ(right.same_sign, 1);
+  EXPECT_EQ(agreement(in_pairs(1.5, {"base", 0.9, 0.8, 0.95, 9}), "base").same_sign, 0);
+}
+
+TEST(Pairs, OfTheSamePlanCheckTheNoise) {
+  const Agreement quiet = agreement(in_pairs(1, {"base", 1.01, 0.97, 1.05, 9}), "base");
+  EXPECT_EQ(quiet.paired_speed_ups, 1);
+  EXPECT_EQ(quiet.same_plans, 1);
+  EXPECT_EQ(quiet.clear_same_plans, 0);
+  const Agreement loud = agreement(in_pairs(1, {"base", 1.1, 1.05, 1.2, 9}), "base");
+  EXPECT_EQ(loud.clear_same_plans, 1);
+  EXPECT_EQ(loud.clear_speed_ups, 0);  // no side of 1 was predicted
+  std::vector<Record> other = in_pairs(1, {"base", 1.1, 1.05, 1.2, 9});
+  other[2].ctas = 7;  // as fast, but another plan
+  EXPECT_EQ(agreement(other, "base").same_plans, 0);
+  EXPECT_EQ(agreement(other, "base").clear_speed_ups, 1);
+}
+
+TEST(Noise, IsTheMedianSpreadOfRunsAndProbes) {
+  std::vector<Record> records = in_pairs(1.5, {"base", 1.25, 1.1, 1.4, 9});
+  EXPECT_EQ(noise(records).plans, 0);
+  records[1].seconds_p20 = 1.9e-3;
+  records[1].seconds_p80 = 2.1e-3;
+  records[3].seconds_p20 = 1.8e-3;
+  records[3].seconds_p80 = 2.4e-3;
+  records[3].interrupted = 3;
+  records[2].probes = RecordProbes{};
+  records[2].probes->read_spread = 0.5;
+  records[2].probes->tile_spread = 0.25;
+  const Noise seen = noise(records);
+  EXPECT_EQ(seen.plans, 2);
+  EXPECT_NEAR(seen.run_spread, 0.2, 1e-12);
+  EXPECT_EQ(seen.interrupted, 3);
+  EXPECT_EQ(seen.probed, 1);
+  EXPECT_EQ(seen.read_spread, 0.5);
+  EXPECT_EQ(seen.tile_spread, 0.25);
+}
+
 TEST(Baseline, SpeedUpIsRelativeToTheSameExecutorAndMachine) {
   const std::vector<Record> records = comparison();
   const Baseline baseline(records, "fixed-split:fa2");

@@ -17,5 +17,69 @@ TEST(Targets, DevicesAreFoundByTheNameThatTheDriverGivesThem) {
   EXPECT_EQ(machine_of_device(""), "");
 }
 
+/// A CPU of two threads whose constants and probes tell apart which of them a machine was made from.
+Target probed_cpu() {
+  Target target;
+  cpu_reference::CpuConstants constants;
+  constants.model = "Made-up CPU";
+  constants.threads = 2;
+  constants.read_bytes_per_second = {1e10, 2e10};
+  constants.row_read_bytes_per_second = {0.5e10, 1e10};
+  for (auto& rows : constants.tile) rows.fill({1e-9, 0});
+  constants.token_seconds_per_kv_byte = 1e-12;
+  constants.fork_seconds = 1e-6;
+  constants.item_seconds = 2e-6;
+  constants.merge_seconds_per_row_split = 3e-9;
+  target.cpu = constants;
+  target.machine.sms = 2;
+  cpu_reference::ProbedCpu probed;
+  probed.equal_shares = {{3e10, 4e10}, {{4, 5e-12}}};
+  probed.queue = {{6e10, 7e10}, {{4, 8e-12}}};
+  probed.fork_seconds = 9e-6;
+  target.probed = probed;
+  return target;
+}
+
+/// What a plan of `lists` lists meets, each an output of four rows.
+simulator::CpuFigures met(const Target& target, std::int32_t lists, schedules::Dispatch dispatch) {
+  workloads::Workload workload;
+  workload.geometry.query_heads = 4;
+  workload.geometry.kv_heads = 1;
+  workload.requests.assign(static_cast<std::size_t>(lists), {1, 100});
+  schedules::Plan plan;
+  plan.dispatch = dispatch;
+  for (std::int32_t i = 0; i < lists; ++i) {
+    plan.outputs.push_back({i, 0, 4, 0, 4});
+    plan.items.push_back({i, 0, 100, -1});
+    plan.cta_begin.push_back(i + 1);
+  }
+  return *machine_for(target, workload, plan).cpu;
+}
+
+TEST(MachineFor, ProbesTakeThePlaceOfWhatDrifts) {
+  const simulator::CpuFigures figures = met(probed_cpu(), 3, schedules::Dispatch::hardware);
+  EXPECT_EQ(figures.read_bytes_per_second, (std::vector<double>{6e10, 7e10}));
+  EXPECT_DOUBLE_EQ(figures.seconds_per_kv_byte, 8e-12);
+  EXPECT_EQ(figures.fork_seconds, 9e-6);
+  EXPECT_EQ(figures.item_seconds, 2e-6);  // measured beforehand
+  EXPECT_EQ(figures.merge_seconds_per_row_split, 3e-9);
+}
+
+TEST(MachineFor, TheSlowestThreadSetsTheTimeWhereNobodyCanTakeOver) {
+  for (const simulator::CpuFigures& figures :
+       {met(probed_cpu(), 3, schedules::Dispatch::fixed), met(probed_cpu(), 2, schedules::Dispatch::hardware)}) {
+    EXPECT_EQ(figures.read_bytes_per_second, (std::vector<double>{3e10, 4e10}));
+    EXPECT_DOUBLE_EQ(figures.seconds_per_kv_byte, 5e-12);
+  }
+}
+
+TEST(MachineFor, WithoutProbesTheConstantsCount) {
+  Target target = probed_cpu();
+  target.probed.reset();
+  const simulator::CpuFigures figures = met(target, 3, schedules::Dispatch::hardware);
+  EXPECT_EQ(figures.read_bytes_per_second, (std::vector<double>{1e10, 2e10}));
+  EXPECT_EQ(figures.fork_seconds, 1e-6);
+}
+
 }  // namespace
 }  // namespace splitwave::studies
