@@ -39,4 +39,8 @@ Interval median_interval(std::vector<double> values) {
   return {values[outside], values[count - 1 - outside]};
 }
 
+double relative_spread(const std::vector<double>& samples) {
+  return (quantile(samples, 0.8) - quantile(samples, 0.2)) / quantile(samples, 0.5);
+}
+
 }  // namespace splitwave::base

@@ -18,4 +18,7 @@ struct Interval {
 };
 Interval median_interval(std::vector<double> values);
 
+/// Distance of the 20th and the 80th percentile over the median. At least one sample.
+double relative_spread(const std::vector<double>& samples);
+
 }  // namespace splitwave::base

@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "base/parallel.h"
+#include "base/quantile.h"
 #include "cpu_reference/cached_run.h"
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/interruptions.h"
@@ -33,11 +34,6 @@ std::vector<double> samples_of(int repeats, const std::function<void()>& work) {
   samples.reserve(repeats);
   for (int i = 0; i < repeats; ++i) samples.push_back(seconds_of(work));
   return samples;
-}
-
-double spread(const std::vector<double>& samples) {
-  const Timing timing = timing_of(samples);
-  return (timing.p80 - timing.p20) / timing.median;
 }
 
 /// Least time of `repeats` calls: for work in cache, where everything else is a disturbance.
@@ -137,7 +133,7 @@ void measure_reads(CpuConstants& constants, Quietness& quietness) {
     const std::vector<double> row_reads = samples_of(kReads, [&] { row_read_seconds(memory, count); });
     constants.read_bytes_per_second.push_back(bytes / timing_of(reads).median);
     constants.row_read_bytes_per_second.push_back(bytes / timing_of(row_reads).median);
-    quietness.read_spread = spread(reads);  // the last is of all threads
+    quietness.read_spread = base::relative_spread(reads);  // the last is of all threads
   }
 }
 
@@ -173,7 +169,7 @@ MeasuredCpu measure_cpu(int threads) {
     measure_tiles(constants);
     const std::vector<double> forks = samples_of(101, [&] { base::parallel(threads, [](int, int) {}); });
     constants.fork_seconds = timing_of(forks).median;
-    measured.quietness.fork_spread = spread(forks);
+    measured.quietness.fork_spread = base::relative_spread(forks);
     constants.item_seconds = measure_item();
     constants.merge_seconds_per_row_split = measure_merge();
   });

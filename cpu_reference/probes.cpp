@@ -100,10 +100,6 @@ std::vector<int> probed_counts(int threads) {
   return counts;
 }
 
-double spread(const std::vector<double>& samples) {
-  return (base::quantile(samples, 0.8) - base::quantile(samples, 0.2)) / base::quantile(samples, 0.5);
-}
-
 /// Time per unit of work of threads that began together with equal shares.
 struct Pace {
   double slowest = 0;  ///< seconds per unit of the last to end
@@ -280,7 +276,7 @@ ProbedCpu Probes::result() const {
     const Paces& paces = tile.seconds_per_kv_byte;
     result.equal_shares.tile_seconds_per_kv_byte[tile.rows] = base::quantile(paces.slowest, 0.5);
     result.queue.tile_seconds_per_kv_byte[tile.rows] = base::quantile(paces.shared, 0.5);
-    result.tile_spread = std::max(result.tile_spread, spread(paces.shared));
+    result.tile_spread = std::max(result.tile_spread, base::relative_spread(paces.shared));
   }
   if (state.tokens == 0) return result;
   std::vector<double> slowest;
@@ -291,7 +287,7 @@ ProbedCpu Probes::result() const {
   }
   result.equal_shares.read_bytes_per_second = bandwidths(state.counts, slowest);
   result.queue.read_bytes_per_second = bandwidths(state.counts, shared);
-  result.read_spread = spread(state.read_seconds_per_byte.back().shared);
+  result.read_spread = base::relative_spread(state.read_seconds_per_byte.back().shared);
   return result;
 }
 

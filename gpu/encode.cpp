@@ -18,7 +18,6 @@ using workloads::Workload;
 
 namespace {
 
-constexpr std::int64_t kMost16 = 65535;
 
 std::int64_t checked(std::int64_t value, std::int64_t most, const char* what) {
   if (value < 0 || value > most) {

@@ -14,6 +14,9 @@
 
 namespace splitwave::gpu {
 
+/// Most that a 16-bit field of DeviceItem holds.
+inline constexpr std::int64_t kMost16 = 65535;
+
 /// What a plan needs of a table. Counts.
 struct PlanSize {
   std::int64_t items = 0;  ///< at least one per list

@@ -13,7 +13,6 @@ using workloads::Workload;
 namespace {
 
 constexpr std::int32_t kMostGridYZ = 65535;
-constexpr std::int64_t kMost16 = 65535;  // of a field of DeviceItem
 
 /// All requests alike, one query each, with K and V at equal distances.
 bool requests_alike(const Workload& workload, const KvAddressing& addressing, UniformPlan& plan) {

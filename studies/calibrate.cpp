@@ -65,7 +65,7 @@ std::string today() {
 }
 
 Calibration calibrate_cpu(std::int32_t threads) {
-  const cpu_reference::CpuConstants cpu = cpu_reference::measure_cpu(threads);
+  const cpu_reference::CpuConstants cpu = cpu_reference::measure_cpu(threads).constants;
   const std::string source =
       fmt::format("splitwave calibrate on {}, {} thread{}, {}", cpu.model, threads, threads == 1 ? "" : "s", today());
   Calibration result;

@@ -262,7 +262,7 @@ void calibrate_kernels(Work& work) {
   base.clock_hz = work.machine.clock_hz;
   base.latency_scale = work.ring_latency / work.machine.dram_latency_seconds;
   base.source = work.source;
-  work.result.kernel_file = changed_kernel_file(simulator::kernel_text(std::string(kOwnKernel)), gather(probes), base);
+  work.result.kernel_file = changed_kernel_file(simulator::kernel_text(std::string(simulator::kOwnKernel)), gather(probes), base);
 }
 
 void calibrate_placement(Work& work) {

@@ -11,13 +11,16 @@
 #include "base/error.h"
 #include "reports/table.h"
 #include "schedules/schedules.h"
+#include "simulator/alternatives.h"
+#include "studies/candidates.h"
 
 namespace splitwave::studies {
 namespace {
 
 std::string reason_of(const Prediction& best, const std::optional<Prediction>& next, const Target& target) {
-  std::string reason = fmt::format("auto: {} has the least predicted time on {}, {}", best.plan.schedule, target.name,
-                                   reports::format_seconds(best.timeline.seconds));
+  const std::string kernel = best.kernel.config.empty() ? "" : " with kernel " + best.kernel.config;
+  std::string reason = fmt::format("auto: {}{} has the least predicted time on {}, {}", best.plan.schedule, kernel,
+                                   target.name, reports::format_seconds(best.timeline.seconds));
   if (next) {
     reason += fmt::format(" (next: {}, {})", next->plan.schedule, reports::format_seconds(next->timeline.seconds));
   }
@@ -48,31 +51,73 @@ std::string refusal(const std::string& schedule, std::span<const workloads::Work
 
 }  // namespace
 
-Prediction choose(const workloads::Workload& workload, const Target& target, const PredictOptions& options) {
-  std::optional<Prediction> best;
-  std::optional<Prediction> next;
-  std::string refused;
-  for (const std::string& name : schedules::default_names({&workload, 1})) {
-    try {
-      // What takes longer than the second best changes nothing.
-      const double limit = next ? next->timeline.seconds : std::numeric_limits<double>::infinity();
-      std::optional<Prediction> candidate = predict_within(limit, workload, name, target, options);
-      if (!candidate) continue;
-      if (!best || candidate->timeline.seconds < best->timeline.seconds) {
-        next = std::exchange(best, std::move(candidate));
-      } else if (!next || candidate->timeline.seconds < next->timeline.seconds) {
-        next = std::move(candidate);
-      }
-    } catch (const base::InputError& error) {
-      if (refused.empty()) refused = error.what();
+namespace {
+
+/// The two fastest of what was tried.
+class Fastest {
+ public:
+  /// What takes longer than this changes nothing.
+  double limit() const { return next_ ? next_->timeline.seconds : std::numeric_limits<double>::infinity(); }
+
+  void offer(std::optional<Prediction> candidate) {
+    if (!candidate) return;
+    if (!best_ || candidate->timeline.seconds < best_->timeline.seconds) {
+      next_ = std::exchange(best_, std::move(candidate));
+    } else if (!next_ || candidate->timeline.seconds < next_->timeline.seconds) {
+      next_ = std::move(candidate);
     }
   }
-  if (!best) {
-    throw base::InputError(fmt::format("auto: no schedule can serve the workload, for example: {}", refused));
+  template <typename Make>
+  void offer_made(Make make) {
+    try {
+      offer(make());
+    } catch (const base::InputError& error) {
+      if (refused_.empty()) refused_ = error.what();
+    }
   }
-  best->plan.reason = reason_of(*best, next, target);
-  best->by_auto = true;
-  return std::move(*best);
+
+  Prediction take(const Target& target) && {
+    if (!best_) {
+      throw base::InputError(fmt::format("auto: no schedule can serve the workload, for example: {}", refused_));
+    }
+    best_->plan.reason = reason_of(*best_, next_, target);
+    best_->by_auto = true;
+    return std::move(*best_);
+  }
+
+ private:
+  std::optional<Prediction> best_;
+  std::optional<Prediction> next_;
+  std::string refused_;
+};
+
+/// The configs of the target's kernel that hold the workload's rows.
+std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& workload, const Target& target) {
+  if (!target.kernel || target.cpu) return {};
+  const std::int32_t rows = workload.geometry.group() * std::max(1, workloads::max_query_len(workload));
+  return simulator::alternatives(*target.kernel, workload, target.machine, rows);
+}
+
+}  // namespace
+
+Prediction choose(const workloads::Workload& workload, const Target& target, const PredictOptions& options) {
+  Fastest fastest;
+  const std::vector<simulator::KernelProfile> kernels = configs_of(workload, target);
+  PredictOptions tiles = options;
+  if (tiles.tile_kv == 0) tiles.tile_kv = kCandidateTileTokens;
+  for (const Candidate& candidate : candidates(workload, target.machine, kernels)) {
+    if (candidate.least_seconds > fastest.limit()) break;
+    if (options.tile_q == 0) tiles.tile_q = candidate.kernel->most_rows;
+    fastest.offer_made([&] {
+      return predict_with(fastest.limit(), workload, candidate.schedule, *candidate.kernel, target, tiles);
+    });
+  }
+  if (kernels.empty()) {
+    for (const std::string& name : schedules::default_names({&workload, 1})) {
+      fastest.offer_made([&] { return predict_within(fastest.limit(), workload, name, target, options); });
+    }
+  }
+  return std::move(fastest).take(target);
 }
 
 std::vector<std::string> chosen_schedules(const std::vector<std::string>& given,

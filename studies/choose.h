@@ -14,8 +14,9 @@ namespace splitwave::studies {
 /// The schedule name that stands for the plan with the least predicted time.
 inline constexpr std::string_view kAuto = "auto";
 
-/// Predicts every schedule that comparisons run by default and that can serve the workload on the target, and returns
-/// the fastest (the first of equals), whose reason says by how much. Throws InputError if none can serve the workload.
+/// The plan with the least predicted time (the first of equals), whose reason says by how much: of the schedules that
+/// comparisons run by default, each on its library's kernel, or, where the target's kernel is compiled in many configs,
+/// of candidates() on all of them. Throws InputError if none can serve the workload.
 Prediction choose(const workloads::Workload& workload, const Target& target, const PredictOptions& options = {});
 
 /// The schedules that --schedule stands for: `given`, or the default ones of which some target can run some workload.

@@ -10,10 +10,9 @@
 
 #include "base/error.h"
 #include "cpu_reference/oracle.h"
-#include "gpu/choose.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
-#include "gpu/encode.h"
+#include "gpu/kernel_config.h"
 #include "gpu/measure.h"
 #include "simulator/kernel.h"
 #include "studies/choose.h"
@@ -27,6 +26,7 @@ namespace {
 using workloads::Workload;
 
 constexpr const char* kCudaExecutor = "cuda";
+constexpr const char* kStandIn = "h200-calibrated";  ///< for devices that no shipped machine is
 /// Most K and V that the oracle is asked about: it takes some 40 plain reads of them by the CPU.
 constexpr std::int64_t kMostCheckedBytes = 256'000'000;
 
@@ -40,70 +40,20 @@ gpu::MeasureOptions measure_options(const TimingBudget& budget) {
   return options;
 }
 
-/// The schedule's plan and the kernel to run it with, on the device as it is.
+/// The schedule's plan and the kernel to run it with, by the least predicted time.
 struct DevicePlan {
-  gpu::PlannedLaunch choice;
-  schedules::Grid grid;
-  bool by_auto = false;  ///< the plan's schedule was chosen: "auto" was asked for
+  Prediction predicted;
+  gpu::KernelConfig config;
 };
 
-DevicePlan plan_for(const std::string& schedule, const Workload& workload) {
-  DevicePlan result;
-  result.by_auto = schedule == kAuto;
-  result.choice = result.by_auto ? gpu::choose(workload) : gpu::choose_kernel(schedule, workload);
-  result.grid = gpu::grid_of(workload, result.choice.config);
+DevicePlan plan_for(const std::string& schedule, const Workload& workload, const Target& target) {
+  DevicePlan result{predict(workload, schedule, target), {}};
+  if (result.predicted.kernel.config.empty()) {
+    gpu::kernel_configs(workload);  // says what the kernels take
+    throw base::InputError(fmt::format("workload {}: no CUDA kernel is compiled for it", workload.name));
+  }
+  result.config = gpu::parse_kernel_config(result.predicted.kernel.config);
   return result;
-}
-
-/// The machine whose SMs are groups of `cluster` SMs: what a plan meets whose workers are clusters.
-simulator::Machine grouped(simulator::Machine machine, std::int32_t cluster, std::int32_t groups) {
-  machine.sms = groups;
-  machine.sms_per_gpc = {groups};
-  machine.bytes_per_second_by_sms.clear();
-  machine.sm_bytes_per_second *= cluster;
-  machine.fp32_lanes *= cluster;
-  machine.shared_bytes_per_clock *= cluster;
-  machine.threads_per_sm *= cluster;
-  machine.registers_per_sm *= cluster;
-  machine.shared_bytes_per_sm *= cluster;
-  machine.shared_bytes_per_cta *= cluster;
-  machine.shared_bytes_reserved *= cluster;
-  return machine;
-}
-
-/// Splitwave's kernel with the config's numbers.
-void set_config(simulator::KernelProfile& kernel, const DevicePlan& planned, const Workload& workload,
-                const simulator::Machine& machine, const gpu::Residency& where) {
-  const gpu::KernelConfig& config = planned.choice.config;
-  kernel.threads = 32 * config.warps * config.cluster;
-  kernel.registers_per_thread = machine.registers_per_sm / (kernel.threads * where.ctas_per_sm) / 8 * 8;
-  kernel.shared_bytes = machine.shared_bytes_per_sm / where.ctas_per_sm - machine.shared_bytes_reserved;
-  kernel.bytes_in_flight = config.bytes_in_flight(workload.geometry.head_dim) * config.cluster;
-  kernel.tile_tokens = config.warps * config.tokens * config.cluster;
-  // A worker alone on its SM is as fast as its warps' chains of dependent instructions.
-  const std::int32_t rows = std::max(1, gpu::size_of(planned.choice.plan).most_rows);
-  const auto lone = [&](double unhidden) {
-    kernel.unhidden_alone = unhidden;
-    return simulator::seconds_per_token(machine, kernel, workload.geometry, rows).alone;
-  };
-  const double chains = gpu::chunk_seconds(workload.geometry, config) / kernel.tile_tokens;
-  kernel.unhidden_alone = std::max(0.0, (chains - lone(0)) / (lone(1) - lone(0)));
-}
-
-/// The simulator's timeline of the plan: splitwave's kernel with the config's shape, as many workers as are resident.
-Prediction simulated(const DevicePlan& planned, const Workload& workload, const Target& target) {
-  const std::int32_t cluster = planned.choice.config.cluster;
-  const gpu::Residency where = gpu::residency(workload, planned.choice.config);
-  Target device = target;
-  if (cluster > 1) device.machine = grouped(target.machine, cluster, where.workers / where.ctas_per_sm);
-  device.ctas_per_sm = where.ctas_per_sm;
-  device.kernel = simulator::load_kernel("splitwave");
-  PredictOptions options;
-  options.edit_kernel = [&](simulator::KernelProfile& kernel, const schedules::Plan* /*plan*/) {
-    set_config(kernel, planned, workload, device.machine, where);
-  };
-  Simulated met = simulate_plan(workload, planned.choice.plan, device, options);
-  return {planned.choice.plan, planned.grid, std::move(met.kernel), std::move(met.timeline), planned.by_auto};
 }
 
 /// A workload on the device, with its floor and, where it is small enough, the oracle's answer.
@@ -123,10 +73,11 @@ OnDevice bring(const Workload& workload, const gpu::MeasureOptions& options) {
 }
 
 reports::Record record_start(const DevicePlan& planned, const Workload& workload, const Target& target) {
-  reports::Record record = plan_record(workload, planned.choice.plan, planned.grid, target.name, planned.by_auto);
+  const Prediction& made = planned.predicted;
+  reports::Record record = plan_record(workload, made.plan, made.grid, target.name, made.by_auto);
   const gpu::Device device = gpu::current_device();
   record.executor = kCudaExecutor;
-  record.kernel = gpu::to_string(planned.choice.config);
+  record.kernel = gpu::to_string(planned.config);
   record.device = device.name;
   record.driver = device.driver;
   return record;
@@ -135,9 +86,9 @@ reports::Record record_start(const DevicePlan& planned, const Workload& workload
 /// Times the plan, then runs it once more on poisoned outputs and sets them against the oracle's.
 void run_plan(const DevicePlan& planned, const Workload& workload, const Target& target, OnDevice& here,
               const gpu::MeasureOptions& options, const MeasureOutput& to) {
-  const gpu::PlannedLaunch& choice = planned.choice;
-  gpu::Decoder decoder(gpu::capacity_of(workload, choice.plan, choice.config));
-  const gpu::HostWork host = decoder.set_plan(workload, here.tensors.addressing(), choice.plan, choice.config);
+  const schedules::Plan& plan = planned.predicted.plan;
+  gpu::Decoder decoder(gpu::capacity_of(workload, plan, planned.config));
+  const gpu::HostWork host = decoder.set_plan(workload, here.tensors.addressing(), plan, planned.config);
   decoder.synchronize();
   const gpu::Timing timing = gpu::time_plan(workload, here.tensors, decoder, false, options);
   reports::Record record = record_start(planned, workload, target);
@@ -171,9 +122,9 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
   for (const std::string& schedule : schedules) {
     to.watcher.begin(schedule + " on " + workload.name);
     try {
-      const DevicePlan planned = plan_for(schedule, workload);
-      if (predicted && target.machine.sms > 0) {
-        to.watcher.record(record_of(simulated(planned, workload, target), workload, target));
+      const DevicePlan planned = plan_for(schedule, workload, target);
+      if (predicted && !machine_of_device(gpu::current_device().name).empty()) {
+        to.watcher.record(record_of(planned.predicted, workload, target));
       }
       if (!here) {
         here = bring(workload, options);
@@ -194,15 +145,31 @@ void require_cuda() {
   }
 }
 
-Executor cuda_executor(const TimingBudget& budget) {
+Target device_target() {
   require_cuda();
   const gpu::Device device = gpu::current_device();
   const std::string machine = machine_of_device(device.name);
-  Executor cuda;
-  cuda.target.name = machine.empty() ? device.name : machine;
-  if (!machine.empty()) {
-    cuda.target.machine = simulator::load_machine(machine);
+  Overrides overrides;
+  overrides.kernel = simulator::kOwnKernel;
+  if (machine.empty()) {
+    // The best known device with as many SMs: plans need a model, and nobody sees its predictions.
+    overrides.sms = device.sms;
+    Target stand_in = target(kStandIn, overrides);
+    stand_in.name = device.name;
+    return stand_in;
   }
+  const std::vector<std::string> known = simulator::machine_names();
+  const bool calibrated = std::find(known.begin(), known.end(), machine + "-calibrated") != known.end();
+  Target result = target(calibrated ? machine + "-calibrated" : machine, overrides);
+  result.name = machine;
+  return result;
+}
+
+Executor cuda_executor(const TimingBudget& budget) {
+  Executor cuda;
+  cuda.target = device_target();
+  const gpu::Device device = gpu::current_device();
+  const std::string machine = machine_of_device(device.name);
   cuda.environment = {
       {"Device", fmt::format("{}, driver {}, CUDA {}", device.name, device.driver, device.cuda)},
       {"Timing", fmt::format("cold caches: copies of K and V in rotation; median, p20 and p80 of {} replays of a CUDA "
@@ -212,7 +179,7 @@ Executor cuda_executor(const TimingBudget& budget) {
        "each schedule's own tile sizes and merge, workers are CTAs, by the kernel with the least predicted time; auto: "
        "plan, kernel and clusters by the least predicted time"},
       {"Prediction", machine.empty() ? "none: no machine of this name is known"
-                                     : "the simulator's, for the kernel's shape on " + machine}};
+                                     : "the simulator's, for the kernel that runs, on " + cuda.target.machine.name}};
   cuda.work = cuda_work;
   cuda.measure = measure_on_cuda;
   return cuda;

@@ -10,6 +10,10 @@ namespace splitwave::studies {
 /// Throws MissingError if there is no CUDA device or if the library was built without CUDA.
 void require_cuda();
 
+/// The current CUDA device as a target of predictions, with the project's own kernels: the shipped machine that it is,
+/// calibrated where that is shipped too. Throws as require_cuda().
+Target device_target();
+
 /// The current CUDA device. Throws as require_cuda().
 Executor cuda_executor(const TimingBudget& budget);
 

@@ -11,6 +11,11 @@ void require_cuda() {
       "--executor cuda: this binary was built without CUDA kernels (-DSPLITWAVE_CUDA=ON builds them); allowed: cpu");
 }
 
+Target device_target() {
+  require_cuda();
+  return {};
+}
+
 Executor cuda_executor(const TimingBudget& /*budget*/) {
   require_cuda();
   return {};

@@ -154,6 +154,19 @@ std::optional<Simulated> run_within(double limit_seconds, const workloads::Workl
   return Simulated{std::move(*run), std::move(timeline)};
 }
 
+std::optional<Prediction> predict_with(double limit_seconds, const workloads::Workload& workload,
+                                       std::string_view schedule, const simulator::KernelProfile& kernel,
+                                       const Target& target, const PredictOptions& options) {
+  Prediction result;
+  result.grid = grid_with(kernel, target, options);
+  result.plan = schedules::make_plan(schedule, workload, result.grid);
+  std::optional<Simulated> met = run_within(limit_seconds, workload, result.plan, kernel, target, options);
+  if (!met) return std::nullopt;
+  result.kernel = std::move(met->kernel);
+  result.timeline = std::move(met->timeline);
+  return result;
+}
+
 schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
                          const PredictOptions& options) {
   schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for

@@ -66,6 +66,12 @@ struct Simulated {
 Simulated simulate_plan(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
                         const PredictOptions& options = {});
 
+/// A schedule on one kernel, with tiles as the options say, or nothing if it cannot run the plan or takes longer than
+/// `limit_seconds`.
+std::optional<Prediction> predict_with(double limit_seconds, const workloads::Workload& workload,
+                                       std::string_view schedule, const simulator::KernelProfile& kernel,
+                                       const Target& target, const PredictOptions& options = {});
+
 /// The same with one kernel, or nothing if it cannot run the plan or a bound shows that it takes longer than
 /// `limit_seconds`.
 std::optional<Simulated> run_within(double limit_seconds, const workloads::Workload& workload,

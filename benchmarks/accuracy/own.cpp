@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <limits>
 #include <map>
 #include <sstream>
 
@@ -11,9 +11,7 @@
 #include "base/error.h"
 #include "base/fields.h"
 #include "base/text.h"
-#include "schedules/schedules.h"
 #include "simulator/alternatives.h"
-#include "simulator/simulate.h"
 #include "studies/predict.h"
 
 namespace splitwave::accuracy {
@@ -28,14 +26,15 @@ double predict_point(OwnPoint& point, const studies::Target& target) {
   for (const simulator::KernelProfile& kernel :
        simulator::alternatives(*target.kernel, workload, target.machine, simulator::kAnyRows)) {
     if (kernel.config != point.config) continue;
-    schedules::Grid grid = simulator::grid_of(target.machine, kernel);
-    grid.tile_q = kernel.most_rows;
-    grid.tile_kv = kTileKv;
-    const schedules::Plan plan = schedules::make_plan(point.schedule, workload, grid);
-    point.lists = plan.lists();
-    point.workers = grid.resident();
-    const auto run = studies::run_within(1e30, workload, plan, kernel, target);
-    return run ? run->timeline.seconds : 0;
+    studies::PredictOptions options;
+    options.tile_q = kernel.most_rows;
+    options.tile_kv = kTileKv;
+    const auto run = studies::predict_with(std::numeric_limits<double>::infinity(), workload, point.schedule, kernel,
+                                           target, options);
+    if (!run) return 0;
+    point.lists = run->plan.lists();
+    point.workers = run->grid.resident();
+    return run->timeline.seconds;
   }
   return 0;
 }

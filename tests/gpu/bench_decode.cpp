@@ -12,13 +12,14 @@
 
 #include "base/build_info.h"
 #include "base/error.h"
-#include "gpu/choose.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
 #include "gpu/error.h"
 #include "gpu/measure.h"
+#include "gpu/overlap.h"
 #include "reports/record.h"
 #include "studies/choose.h"
+#include "studies/measure_cuda.h"
 #include "studies/records.h"
 #include "studies/target.h"
 #include "tests/gpu/bench_candidates.h"
@@ -146,14 +147,14 @@ std::vector<Candidate> candidates_of(const Workload& w, const Options& options) 
   return all;
 }
 
-void time_shape(const Workload& w, const Options& options, Report& report) {
+void time_shape(const Workload& w, const studies::Target& target, const Options& options, Report& report) {
   gpu::DeviceTensors tensors = gpu::DeviceTensors::generate(w, gpu::copies_for(w, options.measure));
   const gpu::Timing floor = gpu::time_plain_read(w, tensors, options.measure);
   const Shape shape{w, std::move(tensors), floor};
   // Always timed with the others: what the model chooses.
-  const gpu::PlannedLaunch chosen = gpu::choose(w);
-  const Candidate automatic{chosen.plan.schedule, chosen.config};
-  const bool overlaps = gpu::overlap_pays(w, chosen.plan, gpu::residency(w, chosen.config));
+  const studies::Prediction chosen = studies::choose(w, target);
+  const Candidate automatic{chosen.plan.schedule, gpu::parse_kernel_config(chosen.kernel.config)};
+  const bool overlaps = gpu::overlap_pays(w, chosen.plan, gpu::residency(w, automatic.config));
   reports::Record own =
       time_candidate(shape, automatic, overlaps ? launch_options(options) : gpu::LaunchOptions{}, options);
   double best = own.seconds.value_or(0);
@@ -173,12 +174,12 @@ void time_shape(const Workload& w, const Options& options, Report& report) {
   predicted.schedule = own.schedule = studies::kAuto;
   predicted.chosen = own.chosen = chosen.plan.schedule;
   predicted.kernel = own.kernel;
-  predicted.seconds = chosen.predicted_seconds;
+  predicted.seconds = chosen.timeline.seconds;
   report.add(std::move(own), "cuda");
   report.add(std::move(predicted), std::string(reports::kSimulator));
   fmt::print("{:<28} read {:9.2f} best {:9.2f} x {:.3f} {:<34} auto {:9.2f} predicted {:9.2f} behind {:.3f} {}\n",
              w.name, floor.median * 1e6, best * 1e6, best / floor.median, best_name, seconds * 1e6,
-             chosen.predicted_seconds * 1e6, seconds / best, testing::to_string(automatic));
+             chosen.timeline.seconds * 1e6, seconds / best, testing::to_string(automatic));
   std::fflush(stdout);
 }
 
@@ -189,6 +190,7 @@ int bench(const Options& options) {
   }
   const auto start = std::chrono::steady_clock::now();
   Report report(options.out);
+  const studies::Target target = studies::device_target();
   const gpu::Device device = gpu::current_device();
   fmt::print("# {} driver {} CUDA {} empty kernel {:.2f} us\n", device.name, device.driver, device.cuda,
              gpu::time_empty_kernel(options.measure).median * 1e6);
@@ -198,7 +200,7 @@ int bench(const Options& options) {
       fmt::print("# time limit before {}\n", w.name);
       break;
     }
-    time_shape(w, options, report);
+    time_shape(w, target, options, report);
   }
   return 0;
 }

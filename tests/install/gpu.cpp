@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program that links the component gpu; with a device it runs a plan there.
-#include <gpu/choose.h>
 #include <gpu/decode.h>
 #include <gpu/device.h>
 #include <splitwave.h>
@@ -23,8 +22,8 @@ int main() {
   }
   const workloads::Workload workload = workloads::load("llama-3-8b:2q1s300").front();
   const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes());
-  const gpu::PlannedLaunch chosen = gpu::choose(workload);
-  gpu::HostResult out = gpu::run(workload, tensors, chosen.plan, chosen.config);
+  const studies::Prediction chosen = studies::choose(workload, studies::device_target());
+  gpu::HostResult out = gpu::run(workload, tensors, chosen.plan, gpu::parse_kernel_config(chosen.kernel.config));
   const cpu_reference::Result<float> result{std::move(out.output), std::move(out.lse)};
   const cpu_reference::Errors errors = cpu_reference::compare(result, cpu_reference::attend(workload, tensors));
   return cpu_reference::acceptable(errors, cpu_reference::tolerance(workload.geometry.dtype)) ? 0 : 1;
