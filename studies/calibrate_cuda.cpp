@@ -29,6 +29,7 @@ namespace splitwave::studies {
 namespace {
 
 constexpr std::int32_t kPortLaunches = 1000;
+constexpr std::int32_t kSmallestLarge = 4;  ///< least clusters of more than two
 constexpr double kWarmShare = 0.9;  // of L2's best bandwidth: below, the footprint does not fit
 
 /// What the parts share: the machine so far and what is written of it.
@@ -121,6 +122,14 @@ void calibrate_memory(Work& work) {
                chase.far_pages * 1e9, chase.same_page * 1e9));
 }
 
+void calibrate_empty_launch(Work& work) {
+  const gpu::Timing empty = gpu::time_empty_kernel({});
+  work.point("node_empty", empty, 1);
+  work.machine.launch_seconds = empty.median;
+  work.add("launch", empty.median * 1e9, "ns",
+           fmt::format("empty kernel of one CTA as a node of a CUDA graph, before others have run, {}", spread(empty)));
+}
+
 void calibrate_l2(Work& work) {
   const std::vector<gpu::CachedPoint> points = gpu::stream_footprints();
   double most = 0;
@@ -165,12 +174,6 @@ void calibrate_launches(Work& work) {
   work.point("programmatic", times.programmatic_full, sms);
   work.point("node", times.many_ctas, 100 * sms);
   work.point("node", times.most_ctas, 1000 * sms);
-  const gpu::Timing empty = gpu::time_empty_kernel({});
-  work.point("node_empty", empty, 1);
-  work.machine.launch_seconds = empty.median;
-  work.add("launch", empty.median * 1e9, "ns",
-           fmt::format("empty kernel of one CTA as a node of a CUDA graph, {}; of {} CTAs {:.4g}", spread(empty), sms,
-                       times.node_full.median * 1e9));
   work.add("launch_per_cta", times.seconds_per_cta * 1e9, "ns",
            fmt::format("empty grids of {} and {} CTAs", 100 * sms, 1000 * sms));
   work.add(
@@ -227,23 +230,28 @@ void calibrate_ports(Work& work, std::vector<std::vector<std::int32_t>>& compani
           kPortLaunches, ports.weakest_inside, ports.strongest_outside, sizes));
 }
 
-/// SMs of each GPC that are in any of the clusters.
+/// SMs of each GPC among which clusters of more than two find room: all, if those that are in none of the clusters are
+/// too few for one more.
 std::vector<std::int32_t> large_cluster_sms(const std::vector<std::int32_t>& gpc_of_sm,
                                             const std::vector<std::vector<std::int32_t>>& clusters) {
   std::set<std::int32_t> seen;
   for (const std::vector<std::int32_t>& cluster : clusters) seen.insert(cluster.begin(), cluster.end());
-  std::map<std::int32_t, std::int32_t> count;
-  for (const std::int32_t sm : seen) ++count[gpc_of_sm[static_cast<std::size_t>(sm)]];
+  std::map<std::int32_t, std::int32_t> inside;
+  std::map<std::int32_t, std::int32_t> all;
+  for (const std::int32_t gpc : gpc_of_sm) ++all[gpc];
+  for (const std::int32_t sm : seen) ++inside[gpc_of_sm[static_cast<std::size_t>(sm)]];
   std::vector<std::int32_t> sizes;
-  for (const auto& [gpc, sms] : count) sizes.push_back(sms);
+  for (const auto& [gpc, sms] : inside) sizes.push_back(all[gpc] - sms < kSmallestLarge ? all[gpc] : sms);
   return sizes;
 }
 
-/// The kernels' own constants: one worker at a time, K and V in L2.
-void calibrate_kernels(Work& work) {
+/// One worker of each compiled kernel at a time, K and V in L2. Before the device's own microbenchmarks: once their
+/// kernels have run, every launch takes a fifth of a microsecond more.
+std::vector<gpu::KernelProbe> probe_all_kernels(Work& work) {
   gpu::MeasureOptions options;
   options.bytes_per_cycle = 0;
   options.seconds_per_replay = 0.0005;
+  options.replays = 7;
   std::vector<gpu::KernelProbe> probes;
   for (const std::int32_t head_dim : {64, 128, 256}) {
     for (const auto& [paged, masked] : {std::pair{false, false}, {true, false}, {false, true}}) {
@@ -256,6 +264,11 @@ void calibrate_kernels(Work& work) {
       });
     }
   }
+  return probes;
+}
+
+/// The kernels' own constants.
+void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes) {
   ProbeBase base;
   base.launch_seconds = work.machine.launch_seconds;
   base.l2_latency_seconds = work.machine.l2_latency_seconds;
@@ -294,7 +307,7 @@ void calibrate_placement(Work& work) {
     sizes.push_back(static_cast<std::int32_t>(members.size()));
   const std::string how = fmt::format("SMs that share a cluster or a port; clusters at once:{}", clusters);
   work.add_list("cluster_sms_per_gpc", large_cluster_sms(gpcs, large), "SM",
-                "SMs of each GPC that are ever in a cluster of more than two; " + how);
+                "SMs of each GPC among which clusters of more than two find room; " + how);
   work.add("sms", static_cast<double>(sms), "SM", "as the driver says");
   work.add_list("sms_per_gpc", sizes, "SM", how);
   work.add_list("gpc_of_sm", gpcs, "1", how);
@@ -351,12 +364,14 @@ Calibration calibrate_cuda(const std::string& like) {
   }
   work.source = fmt::format("splitwave calibrate on {} ({}), driver {}, {}", work.device.name, work.device.uuid,
                             work.device.driver, today());
+  calibrate_empty_launch(work);
+  const std::vector<gpu::KernelProbe> probes = probe_all_kernels(work);
   calibrate_memory(work);
   calibrate_l2(work);
   calibrate_launches(work);
   calibrate_placement(work);
   calibrate_load(work);
-  calibrate_kernels(work);
+  derive_kernels(work, probes);
   work.result.machine_name = work.machine.name + "-calibrated";
   work.result.file = changed_machine_file(simulator::machine_text(base), base, work.result.machine_name,
                                           work.machine.title + " (calibrated)", work.result.constants);
