@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstdlib>
 #include <iterator>
 #include <string>
 #include <utility>
@@ -10,8 +12,10 @@
 
 #include "base/output_files.h"
 #include "base/text.h"
+#include "benchmarks/accuracy/draw.h"
 #include "benchmarks/accuracy/own.h"
 #include "benchmarks/accuracy/tables.h"
+#include "workloads/load.h"
 
 namespace {
 
@@ -24,6 +28,10 @@ constexpr const char* kUsage = R"(usage:
       ends with status 1 if --write would change one of these files
   accuracy SHAPES.csv TIMES.csv [--machine NAME] [--no-kernel-constants] [--rows] [--skip SHAPE,...]
       a table of the times of one's own; --rows: every prediction; --skip: shapes that do not count
+  accuracy --draw COUNT --seed N [--ragged]
+      random workloads to judge on, as JSON Lines for compare -w
+  accuracy --own-times RECORDS.jsonl
+      the times of the project's own kernels in records of compare --executor cuda, as --write reads them
 )";
 
 struct Arguments {
@@ -33,7 +41,10 @@ struct Arguments {
   std::string machine = "h200";
   bool rows = false;
   bool no_kernel_constants = false;
-  bool own = false;
+  std::int32_t draw = 0;
+  std::uint32_t seed = 1;
+  bool ragged = false;
+  std::string own_times;
   std::vector<std::string> skipped;
 };
 
@@ -42,8 +53,14 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     const bool value = i + 1 < argc;
-    if (argument == "--own") {
-      arguments.own = true;
+    if (argument == "--ragged") {
+      arguments.ragged = true;
+    } else if (argument == "--draw" && value) {
+      arguments.draw = std::atoi(argv[++i]);
+    } else if (argument == "--seed" && value) {
+      arguments.seed = static_cast<std::uint32_t>(std::atoi(argv[++i]));
+    } else if (argument == "--own-times" && value) {
+      arguments.own_times = argv[++i];
     } else if (argument == "--rows") {
       arguments.rows = true;
     } else if (argument == "--no-kernel-constants") {
@@ -61,6 +78,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.files.push_back(argument);
     }
   }
+  if (arguments.draw > 0 || !arguments.own_times.empty()) return arguments.files.empty();
   return arguments.root.empty() ? arguments.files.size() == 2 : arguments.files.empty();
 }
 
@@ -139,12 +157,14 @@ int main(int argc, char** argv) {
   }
   try {
     if (!arguments.root.empty()) return write_all(arguments);
-    if (arguments.own) {
-      studies::Overrides overrides;
-      overrides.kernel = simulator::kOwnKernel;
-      const studies::Target target = studies::target(arguments.machine, overrides);
-      const auto shapes = accuracy::read_shapes(arguments.files[0]);
-      fmt::print("{}", accuracy::own_rows(accuracy::judge_own(shapes, arguments.files[1], target)));
+    if (arguments.draw > 0) {
+      for (const auto& workload : accuracy::draw_workloads(arguments.draw, arguments.seed, arguments.ragged)) {
+        fmt::print("{}\n", workloads::to_json(workload));
+      }
+      return 0;
+    }
+    if (!arguments.own_times.empty()) {
+      fmt::print("{}", accuracy::own_times(arguments.own_times));
       return 0;
     }
     print_table(arguments);

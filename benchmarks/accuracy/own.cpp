@@ -3,72 +3,199 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
 #include <limits>
 #include <map>
+#include <random>
 #include <sstream>
 
 #include "base/document.h"
 #include "base/error.h"
 #include "base/fields.h"
+#include "base/quantile.h"
 #include "base/text.h"
+#include "reports/table.h"
 #include "simulator/alternatives.h"
 #include "studies/predict.h"
 
 namespace splitwave::accuracy {
 namespace {
 
+using reports::Align;
 using workloads::Workload;
 
-constexpr std::int32_t kTileKv = 64;  ///< of the plans that bench_decode makes
+constexpr int kResamples = 1000;
+/// Measured times that differ by no more than this are no clear speed-up.
+constexpr double kClearGap = 0.05;
 
-double predict_point(OwnPoint& point, const studies::Target& target) {
-  const Workload& workload = *point.workload;
+double predict_point(const Point& point, const studies::Target& target) {
   for (const simulator::KernelProfile& kernel :
-       simulator::alternatives(*target.kernel, workload, target.machine, simulator::kAnyRows)) {
-    if (kernel.config != point.config) continue;
-    studies::PredictOptions options;
-    options.tile_q = kernel.most_rows;
-    options.tile_kv = kTileKv;
-    const auto run = studies::predict_with(std::numeric_limits<double>::infinity(), workload, point.schedule, kernel,
-                                           target, options);
-    if (!run) return 0;
-    point.lists = run->plan.lists();
-    point.workers = run->grid.resident();
-    return run->timeline.seconds;
+       simulator::alternatives(*target.kernel, point.workload, target.machine, simulator::kAnyRows)) {
+    if (kernel.config != point.note) continue;
+    const auto run = studies::predict_with(std::numeric_limits<double>::infinity(), point.workload, point.kernel,
+                                           kernel, target);
+    if (run) return run->timeline.seconds;
   }
-  return 0;
+  throw base::InputError(fmt::format("{} on {}: no kernel {} is known that runs it", point.kernel, point.workload.name,
+                                     point.note));
+}
+
+bool ragged(const Workload& w) {
+  return std::any_of(w.requests.begin(), w.requests.end(),
+                     [&](const workloads::Request& r) { return r != w.requests.front(); });
+}
+
+std::string percent(double ratio) {
+  return fmt::format("{:.1f}", ratio * 100);
+}
+
+double mean(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += value;
+  return sum / static_cast<double>(values.size());
+}
+
+/// The mean with its 95 % interval by resampling points.
+std::string with_interval(const std::vector<double>& errors) {
+  std::mt19937 random(1);
+  std::vector<double> means;
+  std::vector<double> drawn(errors.size());
+  for (int i = 0; i < kResamples; ++i) {
+    for (double& value : drawn) value = errors[random() % errors.size()];
+    means.push_back(mean(drawn));
+  }
+  return fmt::format("{} ({} to {})", percent(mean(errors)), percent(base::quantile(means, 0.025)),
+                     percent(base::quantile(means, 0.975)));
+}
+
+void add_row(reports::Table& table, const std::string& title, std::span<const JudgedPoint> judged,
+             const std::function<bool(const JudgedPoint&)>& chosen) {
+  std::vector<double> errors;
+  double bias = 0;
+  double roofline = 0;
+  for (const JudgedPoint& one : judged) {
+    if (!chosen(one)) continue;
+    errors.push_back(std::abs(one.error()));
+    bias += one.error();
+    roofline += std::abs(one.roofline_error());
+  }
+  if (errors.empty()) return;
+  const auto n = static_cast<double>(errors.size());
+  table.rows.push_back({title, std::to_string(errors.size()), with_interval(errors), percent(base::quantile(errors, 0.5)),
+                        percent(base::quantile(errors, 0.9)), percent(base::quantile(errors, 0.99)),
+                        percent(base::quantile(errors, 1)), fmt::format("{:+.1f}", bias / n * 100),
+                        percent(roofline / n)});
+}
+
+std::string error_rows(std::span<const JudgedPoint> judged) {
+  reports::Table table{{{"points", Align::left},
+                        {"n", Align::right},
+                        {"mean % (95 % interval)", Align::right},
+                        {"p50", Align::right},
+                        {"p90", Align::right},
+                        {"p99", Align::right},
+                        {"max", Align::right},
+                        {"bias", Align::right},
+                        {"data-sheet roofline", Align::right}},
+                       {}};
+  const auto where = [&](const std::string& title, const std::function<bool(const JudgedPoint&)>& chosen) {
+    add_row(table, title, judged, chosen);
+  };
+  where("all", [](const JudgedPoint&) { return true; });
+  where("uniform", [](const JudgedPoint& one) { return !ragged(one.point->workload); });
+  where("ragged", [](const JudgedPoint& one) { return ragged(one.point->workload); });
+  where("single queries", [](const JudgedPoint& one) { return workloads::max_query_len(one.point->workload) == 1; });
+  where("2 to 8 queries", [](const JudgedPoint& one) { return workloads::max_query_len(one.point->workload) > 1; });
+  const auto paged = [](const JudgedPoint& one) {
+    return one.point->workload.kv.layout == workloads::KvLayout::paged;
+  };
+  where("contiguous", [&](const JudgedPoint& one) { return !paged(one); });
+  where("paged", paged);
+  for (const std::int32_t d : {64, 128, 256}) {
+    where(fmt::format("head dim {}", d), [d](const JudgedPoint& one) { return one.point->workload.geometry.head_dim == d; });
+  }
+  const std::array rows = {0, 8, 32, 1 << 20};
+  for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
+    const std::string title = i == 0 ? "up to 8 rows a KV head" : i == 1 ? "9 to 32 rows" : "more rows";
+    where(title, [&rows, i](const JudgedPoint& one) {
+      const Workload& w = one.point->workload;
+      const std::int32_t packed = w.geometry.group() * workloads::max_query_len(w);
+      return packed > rows[i] && packed <= rows[i + 1];
+    });
+  }
+  std::vector<std::string> schedules;
+  for (const JudgedPoint& one : judged) {
+    if (std::find(schedules.begin(), schedules.end(), one.point->kernel) == schedules.end()) {
+      schedules.push_back(one.point->kernel);
+    }
+  }
+  for (const std::string& schedule : schedules) {
+    where("`" + schedule + "`", [&](const JudgedPoint& one) { return one.point->kernel == schedule; });
+  }
+  return reports::to_markdown(table);
+}
+
+/// Speed-ups between all schedules of a shape.
+std::string speed_ups(std::span<const JudgedPoint> judged) {
+  std::map<std::string, std::vector<const JudgedPoint*>> shapes;
+  for (const JudgedPoint& one : judged) shapes[one.point->workload.name].push_back(&one);
+  std::vector<double> errors;
+  double clear = 0;
+  double right = 0;
+  for (const auto& [name, points] : shapes) {
+    for (std::size_t i = 0; i < points.size(); ++i) {
+      for (std::size_t j = i + 1; j < points.size(); ++j) {
+        const double measured = points[i]->point->seconds / points[j]->point->seconds;
+        const double predicted = points[i]->seconds / points[j]->seconds;
+        errors.push_back(std::abs(predicted / measured - 1));
+        if (std::abs(measured - 1) <= kClearGap) continue;
+        ++clear;
+        if ((predicted - 1) * (measured - 1) > 0) ++right;
+      }
+    }
+  }
+  if (errors.empty() || clear == 0) return "";
+  return fmt::format(
+      "\nOf {} speed-ups between two schedules of a shape, the ratio errs by {} % (median; p90 {} %). Of the {:.0f} whose "
+      "measured times differ by more than {:.0f} %, {} % have the right sign.\n",
+      errors.size(), percent(base::quantile(errors, 0.5)), percent(base::quantile(errors, 0.9)), clear, kClearGap * 100,
+      percent(right / clear));
 }
 
 }  // namespace
 
-std::vector<OwnPoint> judge_own(std::span<const Workload> shapes, const std::string& records,
-                                const studies::Target& target) {
-  std::map<std::string, const Workload*> by_name;
-  for (const Workload& shape : shapes) by_name[shape.name] = &shape;
-  std::vector<OwnPoint> points;
+std::string own_times(const std::string& records) {
+  std::string text = "schedule,shape,status,microseconds,config\n";
   std::istringstream lines(base::read_text_file(records));
   for (std::string line; std::getline(lines, line);) {
     const base::JsonValue document = base::parse_document(line, records);
     const base::Fields record(document, records, "");
-    const auto shape = by_name.find(record.text("workload"));
-    if (shape == by_name.end() || record.text("executor") != "cuda" || !record.has("seconds")) continue;
-    if (record.text("schedule") == "auto") continue;
-    OwnPoint point{shape->second, record.text("schedule"), record.text("kernel"), record.number("seconds", 0, 1e6),
-                   record.number("read_seconds", 0, 1e6), 0, 0, 0};
-    point.predicted_seconds = predict_point(point, target);
-    if (point.predicted_seconds > 0) points.push_back(std::move(point));
-  }
-  return points;
-}
-
-std::string own_rows(std::span<const OwnPoint> points) {
-  std::string text = "shape,kv_bytes,schedule,config,read_us,measured_us,predicted_us,lists,workers\n";
-  for (const OwnPoint& point : points) {
-    text += fmt::format("{},{},{},{},{:.3f},{:.3f},{:.3f},{},{}\n", point.workload->name, workloads::kv_bytes(*point.workload),
-                        point.schedule, point.config, point.read_seconds * 1e6, point.measured_seconds * 1e6,
-                        point.predicted_seconds * 1e6, point.lists, point.workers);
+    if (record.text("executor") != "cuda" || !record.has("seconds")) continue;
+    if (record.has("chosen")) continue;  // its plan's tiles are the choice's, not the schedule's
+    text += fmt::format("{},{},ok,{:.4f},{}\n", record.text("schedule"), record.text("workload"), record.number("seconds", 0, 1e6) * 1e6,
+                        record.text("kernel"));
   }
   return text;
+}
+
+std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies::Target& target) {
+  std::vector<JudgedPoint> all;
+  for (const Point& point : points) {
+    JudgedPoint one;
+    one.point = &point;
+    one.seconds = predict_point(point, target);
+    one.bytes = static_cast<double>(workloads::kv_bytes(point.workload));
+    one.roofline_seconds = one.bytes / target.machine.dram_peak_bytes_per_second;
+    all.push_back(one);
+  }
+  return all;
+}
+
+std::string own_tables(std::span<const JudgedPoint> judged) {
+  return error_rows(judged) + speed_ups(judged);
 }
 
 }  // namespace splitwave::accuracy

@@ -6,29 +6,21 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/accuracy/judge.h"
+#include "benchmarks/accuracy/points.h"
 #include "studies/target.h"
 #include "workloads/workload.h"
 
 namespace splitwave::accuracy {
 
-/// One plan on one kernel of the family.
-struct OwnPoint {
-  const workloads::Workload* workload = nullptr;
-  std::string schedule;
-  std::string config;  ///< of the kernel, "r1w4s4t16c8"
-  double measured_seconds = 0;
-  double read_seconds = 0;  ///< the plain read of the same run
-  double predicted_seconds = 0;
-  std::int32_t lists = 0;    ///< of the plan
-  std::int32_t workers = 0;  ///< resident at a time
-};
+/// The times in records of `compare --executor cuda` (JSON Lines) as read_times() takes them: schedule, shape, status,
+/// microseconds, config of the kernel.
+std::string own_times(const std::string& records);
 
-/// The measured times among `records` (JSON Lines of tests/gpu/bench_decode) whose workloads are among `shapes`, each
-/// predicted by the profile of its own config, with the plan that it ran. Throws InputError naming the record.
-std::vector<OwnPoint> judge_own(std::span<const workloads::Workload> shapes, const std::string& records,
-                                const studies::Target& target);
+/// Each time predicted on the target for the config that ran, with the schedule's own tiles.
+std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies::Target& target);
 
-/// One line for each: shape, bytes of K and V, schedule, config, read, measured, predicted, in microseconds.
-std::string own_rows(std::span<const OwnPoint> points);
+/// Tables of docs/accuracy.md: errors by schedule and by kind of workload, and speed-ups between schedules.
+std::string own_tables(std::span<const JudgedPoint> judged);
 
 }  // namespace splitwave::accuracy

@@ -109,8 +109,12 @@ std::vector<workloads::Workload> read_shapes(const std::string& file) {
 }
 
 std::vector<Point> read_peers(const std::string& shapes, const std::string& times) {
+  return read_times(read_shapes(shapes), times);
+}
+
+std::vector<Point> read_times(const std::vector<workloads::Workload>& shapes, const std::string& times) {
   std::map<std::string, workloads::Workload> known;
-  for (workloads::Workload& workload : read_shapes(shapes)) known.emplace(workload.name, workload);
+  for (const workloads::Workload& workload : shapes) known.emplace(workload.name, workload);
   std::vector<Point> points;
   for (const auto& [at, fields] : read_table(times)) {
     require_fields(fields, 3, at);
@@ -118,7 +122,7 @@ std::vector<Point> read_peers(const std::string& shapes, const std::string& time
     require_fields(fields, 4, at);
     const auto shape = known.find(fields[1]);
     if (shape == known.end()) {
-      throw base::InputError(fmt::format("{}:{}: shape {} is not in {}", times, at.line, fields[1], shapes));
+      throw base::InputError(fmt::format("{}:{}: shape {} is not among the shapes", times, at.line, fields[1]));
     }
     points.push_back({fields[0], shape->second, number<double>(fields[3], at) * 1e-6, fields.back()});
   }

@@ -29,6 +29,9 @@ std::vector<workloads::Workload> read_shapes(const std::string& file);
 /// Throws InputError naming file and line.
 std::vector<Point> read_peers(const std::string& shapes, const std::string& times);
 
+/// The same on shapes that are there already.
+std::vector<Point> read_times(const std::vector<workloads::Workload>& shapes, const std::string& times);
+
 /// Times of serving engines, uniform batches, paged by 16 tokens (device, kernel, batch, context, query heads, KV
 /// heads, head dim, microseconds; with a header line); those of `device`. Throws InputError naming file and line.
 std::vector<Point> read_engines(const std::string& file, const std::string& device);
