@@ -151,6 +151,11 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
   }
   const DecodeKernel& kernel = config.stages == 1 ? *single_item : find_kernel(workload, config);
   const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
+  if (plan.dispatch == Dispatch::queue && row_blocks > 1) {
+    // The CTAs of all row blocks would take their lists from one counter.
+    throw InputError(fmt::format("plan {}: its queue holds tiles of {} rows; kernel {} takes at most {} from a queue",
+                                 plan.schedule, size_of(plan).most_rows, to_string(config), 8 * config.row_tiles));
+  }
   const std::int64_t resident = residency_of(kernel, workload, config, known).workers;
   const std::int64_t workers = static_cast<std::int64_t>(plan.ctas()) * row_blocks;
   if (plan.merge == MergeKind::host_cta && workers > resident) {

@@ -2,6 +2,7 @@
 #include "simulator/alternatives.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "simulator/clusters.h"
 
@@ -91,13 +92,36 @@ bool one_item_per_list(const Workload& workload, const Plan& plan) {
   });
 }
 
+namespace {
+
+/// Rows that share a query are masked together, and rows that a tile does not have count as further queries.
+constexpr double kProbedQueries = 2;
+
+double queries_per_tile(const KernelProfile& kernel, const Plan& plan) {
+  if (plan.outputs.empty()) return kProbedQueries;
+  const double heads = std::max(1, plan.outputs.front().head_count);
+  return std::max(1.0, std::ceil(kernel.most_rows / heads));
+}
+
+std::int32_t most_rows(const Plan& plan) {
+  std::int32_t most = 0;
+  for (const schedules::OutputTile& tile : plan.outputs) most = std::max(most, tile.rows());
+  return most;
+}
+
+}  // namespace
+
 std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload& workload, const Plan& plan) {
   if (kernel.config.empty()) return with_tile_of(plan, kernel);
   const bool single = kernel.single_item_prologue_seconds > 0 && workload.geometry.group() <= kernel.most_rows &&
                       one_item_per_list(workload, plan) &&
                       (kernel.most_tokens == 0 || holds_whole_items(plan, kernel.most_tokens));
   if (kernel.most_tokens > 0 && !single) return std::nullopt;
+  if (plan.dispatch == schedules::Dispatch::queue && most_rows(plan) > kernel.most_rows) return std::nullopt;
   KernelProfile result = kernel;
+  if (kernel.masked) {
+    result.epilogue_seconds += std::max(0.0, kernel.edge_seconds * (queries_per_tile(kernel, plan) - kProbedQueries));
+  }
   result.reads_table = !single || !uniform(workload);
   const bool paged = workload.kv.layout == workloads::KvLayout::paged;
   result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;

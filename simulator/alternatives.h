@@ -22,7 +22,8 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const worklo
                                         const Machine& machine, std::int32_t rows);
 
 /// The kernel of the config that runs the plan: where each list is one item of single queries, the config may have a
-/// shorter one. Nothing if none of the config's kernels can run it. Kernels without configs run any plan as they are.
+/// shorter one. Nothing if none of the config's kernels can run it: a
+/// queue cannot hold tiles of more rows than a CTA takes. Kernels without configs run any plan as they are.
 std::optional<KernelProfile> as_run(const KernelProfile& kernel, const workloads::Workload& workload,
                                     const schedules::Plan& plan);
 

@@ -79,9 +79,11 @@ struct KernelProfile {
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
   double queue_list_seconds = 0;               ///< for a worker to take a list from a queue and begin anew
   bool reads_table = false;  ///< the first item is looked up in memory, which is cold if K and V are
-  double paged_seconds = 0;                    ///< more of the prologue with paged K and V: the first look-up
+  double edge_seconds = 0;   ///< masked: of an item, for each query of the rows that a CTA takes (more than two)
+  double paged_seconds = 0;  ///< more of the prologue with paged K and V: the first look-up
   std::int32_t merge_batch_splits = 0;         ///< partials that a merge asks for at a time; 0: all
   double merge_batch_seconds = 0;              ///< of each further batch
+  double merge_kernel_batch_seconds = 0;       ///< the same of a separate merge kernel
   double merge_kernel_seconds_per_split = -1;  ///< of a separate merge kernel; negative: merge_seconds_per_split
 };
 

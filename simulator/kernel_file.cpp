@@ -72,6 +72,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.merge_contention_seconds, constants.optional_number("merge_contention", "ns", 1e-9, 0, 1e6));
   whole(kernel.merge_batch_splits, "merge_splits_per_batch", "1", 1, 1024);
   take(kernel.merge_batch_seconds, constants.optional_number("merge_batch", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_kernel_batch_seconds, constants.optional_number("merge_kernel_batch", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_kernel_seconds_per_split,
        constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
   take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
@@ -95,6 +96,7 @@ void read_config(KernelVariant& variant, Constants& constants) {
   take(kernel.crowd_start_seconds, constants.optional_number("crowd_start", "ns", 1e-9, 0, 1e6));
   take(kernel.single_item_crowd_start_seconds,
        constants.optional_number("single_item_crowd_start", "ns", 1e-9, 0, 1e6));
+  take(kernel.edge_seconds, constants.optional_number("edge", "ns", 1e-9, 0, 1e6));
   take(kernel.queue_list_seconds, constants.optional_number("queue_list", "ns", 1e-9, 0, 1e6));
   take(kernel.paged_seconds, constants.optional_number("paged", "ns", 1e-9, 0, 1e6));
   if (constants.optional_number("most_tokens", "token", 1, 1, 1 << 20)) {

@@ -16,6 +16,11 @@ using schedules::Merge;
 using schedules::MergeKind;
 using schedules::Plan;
 
+/// Batches of partials that a merge of so many asks for after the first.
+double further_batches(const KernelProfile& kernel, double splits) {
+  return kernel.merge_batch_splits > 0 ? std::max(0.0, std::ceil(splits / kernel.merge_batch_splits) - 1) : 0;
+}
+
 /// A kernel of its own: its launch, the longest serial chain of partials, and the bytes or arithmetic of all of them.
 double merge_kernel_seconds(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
                             const KernelProfile& kernel) {
@@ -31,7 +36,8 @@ double merge_kernel_seconds(const workloads::Workload& workload, const Plan& pla
   const double work = row_splits * kernel.merge_seconds_per_row_split / machine.sms;
   const double per_split = kernel.merge_kernel_seconds_per_split < 0 ? kernel.merge_seconds_per_split
                                                                      : kernel.merge_kernel_seconds_per_split;
-  return kernel.merge_launch_seconds + per_split * most + std::max(traffic, work);
+  return kernel.merge_launch_seconds + per_split * most +
+         kernel.merge_kernel_batch_seconds * further_batches(kernel, most) + std::max(traffic, work);
 }
 
 bool has_merge_kernel(const Plan& plan, const Machine& machine, const KernelProfile& kernel) {
@@ -88,10 +94,8 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   one.begin = std::max(one.ready, last + machine.flag_seconds);
   const double rows = plan.outputs[static_cast<std::size_t>(merge.output)].rows();
   const double contention = rows * read * std::log2(static_cast<double>(plan.merges.size()));
-  const double batch = kernel.merge_batch_splits;
-  const double further_batches = batch > 0 ? std::ceil(read / batch) - 1 : 0;
   one.end = one.begin + kernel.merge_seconds + kernel.merge_seconds_per_split * read +
-            kernel.merge_batch_seconds * further_batches +
+            kernel.merge_batch_seconds * further_batches(kernel, read) +
             kernel.merge_contention_seconds * contention;
   return one;
 }

@@ -85,7 +85,7 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
       if (facts.longest <= kernel.most_tokens) add_split(1);
       continue;
     }
-    if (facts.uniform) {
+    if (facts.uniform && workloads::max_query_len(workload) <= 1) {  // splits do not pack the heads of several queries
       for (const std::int32_t splits : kSplits) {
         const bool crowded = facts.outputs * splits > kMostWaves * workers;
         if (splits > 1 && (crowded || facts.longest < splits * kernel.cluster * kCandidateTileTokens)) break;

@@ -152,6 +152,7 @@ class Writer {
             const double first = times_.at(c, true, ProbeKind::items, 2) - times_.each(c, true, ProbeKind::items);
             return first - times_.chain(c, true) - latency_ - launch_;
           }));
+      edge();
       add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
       return;
     }
@@ -163,6 +164,14 @@ class Writer {
     const std::int32_t round = times_.round(1);
     add_ns("table", times_.at(1, false, ProbeKind::table, round) - times_.at(1, false, ProbeKind::item, round));
     single_crowd_start();
+  }
+
+  /// What a query more costs where rows see different tokens: the probes of one item give each row a query of its own
+  /// (FlashAttention-2's tiles), those of several items two queries to all.
+  void edge() {
+    const double first = times_.at(1, true, ProbeKind::items, 2) - times_.each(1, true, ProbeKind::items);
+    const double rows = 8 * probed_.config.row_tiles;
+    add_ns("edge", (times_.at(1, true, ProbeKind::item, times_.round(1)) - first) / (rows - 2));
   }
 
   void chains() {
@@ -199,6 +208,7 @@ class Writer {
     const double kernel_split = (more(ProbeKind::kernel, 8) - kernel_two) / 6;
     add_ns("merge_launch", kernel_two - 2 * kernel_split);
     add_ns("merge_kernel_per_split", kernel_split);
+    add_ns("merge_kernel_batch", (more(ProbeKind::kernel, 32) - more(ProbeKind::kernel, 8) - 24 * kernel_split) / 3);
     // A cluster's CTAs share the fragments, which each one's warps take in turn.
     const std::int32_t fragments = probed_.config.row_tiles * probed_.geometry.head_dim / 16;
     const auto turns = [&](std::int32_t count) {

@@ -34,6 +34,11 @@ constexpr const char* kUsage = R"(usage:
       the times of the project's own kernels in records of compare --executor cuda, as --write reads them
 )";
 
+/// Of benchmarks/accuracy/h200_own_*.csv.
+constexpr std::int32_t kOwnShapes = 60;
+constexpr std::uint32_t kUniformSeed = 20261;
+constexpr std::uint32_t kRaggedSeed = 20262;
+
 struct Arguments {
   std::string root;
   bool check = false;
@@ -125,7 +130,19 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   const std::vector<accuracy::Point> a100 = accuracy::read_engines(data + "engines.csv", "A100-SXM4-80GB");
   const std::vector<accuracy::Judged> judged = {judge(seen, "h200"), judge(xqa, "h200"), judge(shapes, "h200"),
                                                 judge(h200, "h200"), judge(a100, "a100")};
-  return {{"docs/accuracy.md", accuracy::document(judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
+  std::vector<workloads::Workload> shapes_of_own = accuracy::draw_workloads(kOwnShapes, kUniformSeed, false);
+  for (workloads::Workload& w : accuracy::draw_workloads(kOwnShapes, kRaggedSeed, true)) {
+    shapes_of_own.push_back(std::move(w));
+  }
+  std::vector<accuracy::Point> own = accuracy::read_times(shapes_of_own, data + "h200_own_uniform.csv");
+  for (accuracy::Point& point : accuracy::read_times(shapes_of_own, data + "h200_own_ragged.csv")) {
+    own.push_back(std::move(point));
+  }
+  studies::Overrides own_kernel;
+  own_kernel.kernel = simulator::kOwnKernel;
+  const std::string own_tables =
+      accuracy::own_tables(accuracy::judge_own(own, studies::target("h200-calibrated", own_kernel)));
+  return {{"docs/accuracy.md", accuracy::document(own_tables, judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
           {"docs/accuracy.csv", accuracy::all_predictions(judged)},
           // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
           {"studies/advise_accuracy.json",

@@ -9,6 +9,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <optional>
 #include <random>
 #include <sstream>
 
@@ -31,16 +32,16 @@ constexpr int kResamples = 1000;
 /// Measured times that differ by no more than this are no clear speed-up.
 constexpr double kClearGap = 0.05;
 
-double predict_point(const Point& point, const studies::Target& target) {
+/// Nothing if the config is not predicted to run the plan.
+std::optional<double> predict_point(const Point& point, const studies::Target& target) {
   for (const simulator::KernelProfile& kernel :
        simulator::alternatives(*target.kernel, point.workload, target.machine, simulator::kAnyRows)) {
     if (kernel.config != point.note) continue;
     const auto run = studies::predict_with(std::numeric_limits<double>::infinity(), point.workload, point.kernel,
                                            kernel, target);
-    if (run) return run->timeline.seconds;
+    return run ? std::optional(run->timeline.seconds) : std::nullopt;
   }
-  throw base::InputError(fmt::format("{} on {}: no kernel {} is known that runs it", point.kernel, point.workload.name,
-                                     point.note));
+  throw base::InputError(fmt::format("{} on {}: no kernel {} is known", point.kernel, point.workload.name, point.note));
 }
 
 bool ragged(const Workload& w) {
@@ -184,9 +185,11 @@ std::string own_times(const std::string& records) {
 std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies::Target& target) {
   std::vector<JudgedPoint> all;
   for (const Point& point : points) {
+    const std::optional<double> seconds = predict_point(point, target);
+    if (!seconds) continue;
     JudgedPoint one;
     one.point = &point;
-    one.seconds = predict_point(point, target);
+    one.seconds = *seconds;
     one.bytes = static_cast<double>(workloads::kv_bytes(point.workload));
     one.roofline_seconds = one.bytes / target.machine.dram_peak_bytes_per_second;
     all.push_back(one);

@@ -17,7 +17,8 @@ namespace splitwave::accuracy {
 /// microseconds, config of the kernel.
 std::string own_times(const std::string& records);
 
-/// Each time predicted on the target for the config that ran, with the schedule's own tiles.
+/// Each time predicted on the target for the config that ran, with the schedule's own tiles. Times of plans
+/// that the config is not predicted to run are left out.
 std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies::Target& target);
 
 /// Tables of docs/accuracy.md: errors by schedule and by kind of workload, and speed-ups between schedules.
