@@ -111,13 +111,17 @@ std::int32_t most_rows(const Plan& plan) {
 
 }  // namespace
 
-std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload& workload, const Plan& plan) {
+std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload& workload, const Plan& plan,
+                                    std::int64_t resident) {
   if (kernel.config.empty()) return with_tile_of(plan, kernel);
   const bool single = kernel.single_item_prologue_seconds > 0 && workload.geometry.group() <= kernel.most_rows &&
                       one_item_per_list(workload, plan) &&
                       (kernel.most_tokens == 0 || holds_whole_items(plan, kernel.most_tokens));
   if (kernel.most_tokens > 0 && !single) return std::nullopt;
-  if (plan.dispatch == schedules::Dispatch::queue && most_rows(plan) > kernel.most_rows) return std::nullopt;
+  const std::int32_t blocks = std::max(1, (most_rows(plan) + kernel.most_rows - 1) / kernel.most_rows);
+  if (plan.dispatch == schedules::Dispatch::queue && blocks > 1) return std::nullopt;
+  // Those of one row block wait for one another; the next block's start when they end.
+  if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() > resident) return std::nullopt;
   KernelProfile result = kernel;
   if (kernel.masked) {
     result.epilogue_seconds += std::max(0.0, kernel.edge_seconds * (queries_per_tile(kernel, plan) - kProbedQueries));
@@ -170,6 +174,7 @@ Plan in_row_blocks(const Plan& plan, std::int32_t rows) {
     }
   }
   result.workers *= most;
+  result.dispatch = schedules::Dispatch::hardware;  // blocks that find no room come after the others
   return result;
 }
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/predict.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "schedules/schedules.h"
 #include "simulator/alternatives.h"
 #include "simulator/bound.h"
@@ -83,7 +86,9 @@ std::vector<simulator::KernelProfile> configs_for(const workloads::Workload& wor
       target.kernel ? *target.kernel : simulator::family_of(schedule, num_splits, workload);
   std::vector<simulator::KernelProfile> all =
       simulator::alternatives(family, workload, target.machine, simulator::kAnyRows);
-  std::erase_if(all, [](const simulator::KernelProfile& kernel) { return kernel.cluster > 1; });
+  std::erase_if(all, [&](const simulator::KernelProfile& kernel) {
+    return kernel.cluster > 1 || simulator::ctas_per_sm(target.machine, kernel) < target.ctas_per_sm;
+  });
   return all;
 }
 
@@ -91,6 +96,13 @@ std::int32_t most_rows(const schedules::Plan& plan) {
   std::int32_t most = 1;
   for (const schedules::OutputTile& tile : plan.outputs) most = std::max(most, tile.rows());
   return most;
+}
+
+[[noreturn]] void refuse_configs(const schedules::Plan& plan, std::size_t configs) {
+  throw base::InputError(
+      fmt::format("schedule {}: none of the {} configs of its kernel can run {} CTAs with tiles of {} rows; allowed: "
+                  "another schedule, or another --kernel",
+                  plan.schedule, configs, plan.ctas(), most_rows(plan)));
 }
 
 /// Rows that a CTA of a config should have for the plan: the least that hold its tiles, or else the most.
@@ -134,6 +146,7 @@ std::optional<Prediction> fastest_config(double limit_seconds, const workloads::
     candidate.timeline = std::move(met->timeline);
     best = candidate;
   }
+  if (!best && !std::isfinite(limit_seconds)) refuse_configs(candidate.plan, configs.size());
   return best;
 }
 
@@ -142,7 +155,8 @@ std::optional<Prediction> fastest_config(double limit_seconds, const workloads::
 std::optional<Simulated> run_within(double limit_seconds, const workloads::Workload& workload,
                                     const schedules::Plan& plan, const simulator::KernelProfile& kernel,
                                     const Target& target, const PredictOptions& options) {
-  std::optional<simulator::KernelProfile> run = simulator::as_run(kernel, workload, plan);
+  const std::int64_t resident = simulator::grid_of(target.machine, kernel, target.ctas_per_sm).resident();
+  std::optional<simulator::KernelProfile> run = simulator::as_run(kernel, workload, plan, resident);
   if (!run) return std::nullopt;
   if (options.edit_kernel) options.edit_kernel(*run, &plan);
   const simulator::SimulateOptions simulate = simulate_options(target, options);
@@ -191,6 +205,7 @@ Simulated simulate_plan(const workloads::Workload& workload, const schedules::Pl
     limit = met->timeline.seconds;
     best = std::move(met);
   }
+  if (!best) refuse_configs(plan, configs.size());
   return std::move(*best);
 }
 

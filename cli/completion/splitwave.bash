@@ -19,7 +19,7 @@ _splitwave_options() {
     advise)
       echo "--model $machine --batch --context --query-len --available --max-splits --schedule --format --file" \
         '--threads --json' ;;
-    calibrate) echo '--executor --threads --like --out --points --json' ;;
+    calibrate) echo '--executor --threads --kernel-out --like --out --points --json' ;;
     'workload show') echo "$workload --json" ;;
     'workload validate' | gpus | schedules | algorithms) echo '--json' ;;
     'workload import')
@@ -44,7 +44,7 @@ _splitwave() {
     --algorithm) words="all $(_splitwave_names algorithms)" ;;
     --executor) words='cpu cuda' ;;
     --format) words='table csv json cpp python' ;;
-    -w | --workload | --kernel | --out | --output | --merge | --file | --points | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    -w | --workload | --kernel | --kernel-out | --out | --output | --merge | --file | --points | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len | --max-splits) return ;;
   esac
   if [[ -n $words ]]; then
