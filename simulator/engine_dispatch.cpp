@@ -30,7 +30,7 @@ void add_column(std::vector<std::int32_t>& rows, std::int32_t width, const std::
 
 void Engine::prepare_classes() {
   place_first_wave(*machine_, options_.ctas_per_sm, std::min(plan_->lists(), resident_ctas()), sm_of_cta_);
-  kinds_ = port_kinds(*machine_, sm_of_cta_);
+  find_port_kinds();
   limits_.ports = kinds_.ports;
   const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
   limits_.law = work_->law;
@@ -52,6 +52,17 @@ void Engine::prepare_classes() {
 std::int32_t Engine::resident_ctas() const {
   const std::int32_t slots = machine_->sms * options_.ctas_per_sm;
   return options_.workers > 0 ? std::min(options_.workers, slots) : slots;
+}
+
+/// CTAs without tokens load no port.
+void Engine::find_port_kinds() {
+  reading_sms_.clear();
+  if (!machine_->port_of_sm.empty()) {
+    for (std::size_t cta = 0; cta < sm_of_cta_.size(); ++cta) {
+      if (has_tokens(static_cast<std::int32_t>(cta))) reading_sms_.push_back(sm_of_cta_[cta]);
+    }
+  }
+  kinds_ = port_kinds(*machine_, reading_sms_);
 }
 
 bool Engine::has_tokens(std::int32_t list) const {

@@ -66,6 +66,7 @@ class Engine {
 
  private:
   void prepare_classes();
+  void find_port_kinds();
   void start_first_wave();
   std::int32_t resident_ctas() const;
   /// CTAs with a list, and those of them whose lists have tokens.
@@ -129,6 +130,7 @@ class Engine {
   std::vector<Slot> slots_;
   std::vector<Group> groups_;
   PortKinds kinds_;
+  std::vector<std::int32_t> reading_sms_;  ///< of the first wave's CTAs that have tokens
   std::vector<std::int32_t> kind_of_list_;
   std::vector<std::int32_t> sm_of_cta_;
   std::vector<std::int32_t> rows_;
