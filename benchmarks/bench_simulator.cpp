@@ -6,6 +6,7 @@
 
 #include "schedules/schedules.h"
 #include "simulator/simulate.h"
+#include "studies/choose.h"
 #include "studies/predict.h"
 #include "workloads/load.h"
 
@@ -74,6 +75,29 @@ void curve(benchmark::internal::Benchmark* benchmark) {
 
 BENCHMARK_CAPTURE(grow, uniform, false)->Apply(curve)->Complexity();
 BENCHMARK_CAPTURE(grow, ragged, true)->Apply(curve)->Complexity(benchmark::oNLogN);
+
+/// The choice of plan and kernel for a shape that was not seen before: a decode step's question. Shapes differ from call
+/// to call. The goals are 200 us for a uniform batch and 1 ms for a ragged one of 256 requests.
+void choose(benchmark::State& state, bool ragged) {
+  studies::Overrides own_kernel;
+  own_kernel.kernel = simulator::kOwnKernel;
+  const studies::Target target = studies::target("h200-calibrated", own_kernel);
+  const auto batch = static_cast<std::size_t>(state.range(0));
+  workloads::Workload workload = workloads::parse_spec("llama-3-8b:1q1s1k");
+  std::int32_t step = 0;
+  while (state.KeepRunning()) {
+    ++step;
+    workload.requests.clear();
+    for (std::size_t i = 0; i < batch; ++i) {
+      const auto scatter = static_cast<std::int32_t>(i * 7919 % 4093);
+      workload.requests.push_back({1, 1000 + step % 1000 + (ragged ? scatter : 0)});
+    }
+    benchmark::DoNotOptimize(studies::choose(workload, target).timeline.seconds);
+  }
+}
+
+BENCHMARK_CAPTURE(choose, uniform, false)->Arg(1)->Arg(8)->Arg(64)->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose, ragged, true)->Arg(8)->Arg(256)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 

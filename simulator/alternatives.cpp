@@ -92,6 +92,12 @@ bool one_item_per_list(const Workload& workload, const Plan& plan) {
   });
 }
 
+std::int32_t most_rows(const Plan& plan) {
+  std::int32_t most = 0;
+  for (const schedules::OutputTile& tile : plan.outputs) most = std::max(most, tile.rows());
+  return most;
+}
+
 namespace {
 
 /// Rows that share a query are masked together, and rows that a tile does not have count as further queries.
@@ -101,12 +107,6 @@ double queries_per_tile(const KernelProfile& kernel, const Plan& plan) {
   if (plan.outputs.empty()) return kProbedQueries;
   const double heads = std::max(1, plan.outputs.front().head_count);
   return std::max(1.0, std::ceil(kernel.most_rows / heads));
-}
-
-std::int32_t most_rows(const Plan& plan) {
-  std::int32_t most = 0;
-  for (const schedules::OutputTile& tile : plan.outputs) most = std::max(most, tile.rows());
-  return most;
 }
 
 }  // namespace
@@ -139,10 +139,9 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
 }
 
 Plan in_row_blocks(const Plan& plan, std::int32_t rows) {
-  const auto blocks_of = [&](const schedules::OutputTile& tile) { return rows > 0 ? (tile.rows() + rows - 1) / rows : 1; };
+  const auto blocks_of = [&](const schedules::OutputTile& tile) { return (tile.rows() + rows - 1) / rows; };
   std::int32_t most = 1;
   for (const schedules::OutputTile& tile : plan.outputs) most = std::max(most, blocks_of(tile));
-  if (most == 1) return plan;
   Plan result = plan;
   result.outputs.clear();
   result.items.clear();

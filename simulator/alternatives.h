@@ -32,8 +32,11 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const workloads
 /// what single-item kernels run.
 bool one_item_per_list(const workloads::Workload& workload, const schedules::Plan& plan);
 
+/// Rows of the tallest output tile.
+std::int32_t most_rows(const schedules::Plan& plan);
+
 /// The plan as CTAs of at most `rows` rows run it: an output tile of more rows becomes several, whose lists lie side by
-/// side, all first parts before all second ones. 0: as it is.
+/// side, all first parts before all second ones.
 schedules::Plan in_row_blocks(const schedules::Plan& plan, std::int32_t rows);
 
 }  // namespace splitwave::simulator

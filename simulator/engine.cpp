@@ -47,6 +47,10 @@ const Engine::Fill& Engine::fill(std::size_t cost) {
 double Engine::fill_seconds(double bytes, const Fill& start) const {
   if (start.share <= 0) return 0;
   const MemoryLaw& law = work_->law;
+  // Rings work on what is there while they wait for more; a kernel that holds its items has asked for all of it.
+  if (kernel_->most_tokens > 0) {
+    return std::max(start.seconds, law.latency_seconds * (1 - std::min(1.0, bytes / law.bytes_in_flight)));
+  }
   if (kernel_->refills_after_use) return kernel_->exposed_latencies * law.latency_seconds;
   const double tile = kernel_->tile_tokens * work_->bytes_per_token;
   double seconds = start.seconds;

@@ -133,10 +133,12 @@ Timeline simulate_workers(const workloads::Workload& workload, const schedules::
 Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
                   const KernelProfile& kernel, const SimulateOptions& options) {
   if (kernel.config.empty()) return simulate_workers(workload, plan, machine, kernel, options);
-  const schedules::Plan blocks = in_row_blocks(plan, kernel.most_rows);
-  if (kernel.cluster == 1) return simulate_workers(workload, blocks, machine, kernel, options);
+  if (most_rows(plan) > kernel.most_rows) {
+    return simulate(workload, in_row_blocks(plan, kernel.most_rows), machine, kernel, options);
+  }
+  if (kernel.cluster == 1) return simulate_workers(workload, plan, machine, kernel, options);
   const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);
-  return simulate_workers(workload, blocks, clustered(machine, kernel.cluster, per_sm), kernel, options);
+  return simulate_workers(workload, plan, clustered(machine, kernel.cluster, per_sm), kernel, options);
 }
 
 }  // namespace splitwave::simulator

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <utility>
 
 #include "simulator/simulate.h"
 
@@ -42,29 +44,70 @@ Facts facts_of(const Workload& workload) {
   return facts;
 }
 
-/// Seconds of the shortest list that has so many tokens, without what depends on other CTAs.
-double list_seconds(const KernelProfile& kernel, const simulator::Machine& machine, double tokens) {
-  const double prologue = kernel.single_item_prologue_seconds > 0
-                              ? std::min(kernel.single_item_prologue_seconds, kernel.prologue_seconds)
-                              : kernel.prologue_seconds;
-  const double chain = kernel.single_item_chain_clocks > 0 ? std::min(kernel.single_item_chain_clocks, kernel.chain_clocks)
-                                                           : kernel.chain_clocks;
-  return (kernel.most_tokens > 0 ? kernel.single_item_prologue_seconds : prologue) + kernel.epilogue_seconds +
-         tokens * chain / machine.clock_hz;
+/// What a list costs its worker besides its tokens, and each token, at least.
+struct ListCosts {
+  double list = 0;
+  double token = 0;
+};
+
+ListCosts list_costs(const KernelProfile& kernel, const simulator::Machine& machine) {
+  const bool single = kernel.single_item_prologue_seconds > 0;
+  double prologue = kernel.prologue_seconds;
+  double chain = kernel.chain_clocks;
+  if (single) {
+    prologue = kernel.most_tokens > 0 ? kernel.single_item_prologue_seconds
+                                      : std::min(prologue, kernel.single_item_prologue_seconds);
+    chain = std::min(chain, kernel.single_item_chain_clocks);
+  }
+  return {prologue + kernel.epilogue_seconds, chain / machine.clock_hz};
 }
 
+/// Merging so many parts, at least.
+double merge_bound(const KernelProfile& kernel, const simulator::Machine& machine, std::int64_t parts) {
+  if (parts <= 1) return 0;
+  const auto further = kernel.merge_batch_splits > 0 ? (parts - 1) / kernel.merge_batch_splits : 0;
+  return machine.flag_seconds + kernel.merge_seconds + kernel.merge_seconds_per_split * static_cast<double>(parts) +
+         kernel.merge_batch_seconds * static_cast<double>(further);
+}
+
+/// Of even splits of a uniform batch.
 double split_bound(const Facts& facts, const KernelProfile& kernel, const simulator::Machine& machine,
                    std::int64_t workers, std::int32_t splits) {
   const std::int64_t lists = facts.outputs * splits;
   const std::int64_t waves = (lists + workers - 1) / workers;
-  const double list = list_seconds(kernel, machine, std::floor(static_cast<double>(facts.longest) / splits));
-  double merge = 0;
-  if (splits > 1) {
-    merge = machine.flag_seconds + kernel.merge_seconds + kernel.merge_seconds_per_split * splits;
-    if (kernel.merge_batch_splits > 0) merge += kernel.merge_batch_seconds * ((splits - 1) / kernel.merge_batch_splits);
-  }
-  const double stream = facts.bytes / machine.dram_bytes_per_second;
-  return machine.launch_seconds + std::max(stream, static_cast<double>(waves) * list) + merge;
+  const ListCosts costs = list_costs(kernel, machine);
+  const double list = costs.list + std::floor(static_cast<double>(facts.longest) / splits) * costs.token;
+  const double stream = costs.list + facts.bytes / machine.dram_bytes_per_second;
+  return machine.launch_seconds + std::max(stream, static_cast<double>(waves) * list) +
+         merge_bound(kernel, machine, splits);
+}
+
+/// Of pieces of `size` tokens, one to a list.
+double piece_bound(const Facts& facts, const KernelProfile& kernel, const simulator::Machine& machine,
+                   std::int64_t workers, std::int64_t lists, std::int32_t size) {
+  const ListCosts costs = list_costs(kernel, machine);
+  const double work = (static_cast<double>(lists) * costs.list + facts.tokens * costs.token) /
+                      static_cast<double>(std::min(workers, lists));
+  const double stream = costs.list + facts.bytes / machine.dram_bytes_per_second;
+  const std::int64_t parts = (facts.longest + size - 1) / size;
+  return machine.launch_seconds + std::max(stream, work) + merge_bound(kernel, machine, parts);
+}
+
+/// Of LeanAttention's cut, whose lists are equally long.
+double lean_bound(const Facts& facts, const KernelProfile& kernel, const simulator::Machine& machine,
+                  std::int64_t workers) {
+  const double items = static_cast<double>(facts.outputs) / static_cast<double>(workers);
+  const ListCosts costs = list_costs(kernel, machine);
+  const double list = costs.list + std::max(0.0, items - 1) * (kernel.epilogue_seconds + kernel.item_seconds) +
+                      facts.tokens / static_cast<double>(workers) * costs.token;
+  return machine.launch_seconds + std::max(costs.list + facts.bytes / machine.dram_bytes_per_second, list);
+}
+
+/// Lists of a plan that cuts every output into pieces of `size` tokens.
+std::int64_t pieces_of(const Workload& workload, std::int32_t size) {
+  std::int64_t pieces = 0;
+  for (const workloads::Request& request : workload.requests) pieces += (request.context_len + size - 1) / size;
+  return pieces * workload.geometry.kv_heads;
 }
 
 }  // namespace
@@ -72,35 +115,40 @@ double split_bound(const Facts& facts, const KernelProfile& kernel, const simula
 std::vector<Candidate> candidates(const Workload& workload, const simulator::Machine& machine,
                                   const std::vector<KernelProfile>& kernels) {
   const Facts facts = facts_of(workload);
+  // Even splits pack the query heads of a group only for single queries.
+  const bool packs_splits = facts.uniform && workloads::max_query_len(workload) <= 1;
+  std::vector<std::pair<std::int32_t, std::int64_t>> sizes;  // and lists of their pieces
+  for (std::int32_t size = 256; !packs_splits && size <= (1 << 18); size *= 2) {
+    sizes.emplace_back(size, pieces_of(workload, size));
+  }
   std::vector<Candidate> all;
   for (const KernelProfile& kernel : kernels) {
     const std::int64_t workers = simulator::grid_of(machine, kernel).resident();
     const auto add_split = [&](std::int32_t splits) {
       const char* merge = splits == 1 ? "" : "+last_arriver";
-      const double bound = facts.uniform ? split_bound(facts, kernel, machine, workers, splits)
-                                         : facts.bytes / machine.dram_bytes_per_second;
-      all.push_back({fmt::format("fixed-split:{}{}", splits, merge), &kernel, bound});
+      all.push_back({fmt::format("fixed-split:{}{}", splits, merge), &kernel,
+                     facts.uniform ? split_bound(facts, kernel, machine, workers, splits)
+                                   : piece_bound(facts, kernel, machine, workers, facts.outputs, facts.longest)});
     };
     if (kernel.most_tokens > 0) {
       if (facts.longest <= kernel.most_tokens) add_split(1);
       continue;
     }
-    if (facts.uniform && workloads::max_query_len(workload) <= 1) {  // splits do not pack the heads of several queries
+    if (packs_splits) {
       for (const std::int32_t splits : kSplits) {
         const bool crowded = facts.outputs * splits > kMostWaves * workers;
         if (splits > 1 && (crowded || facts.longest < splits * kernel.cluster * kCandidateTileTokens)) break;
         add_split(splits);
       }
     } else {
-      for (std::int32_t size = 256; size <= (1 << 18); size *= 2) {
+      for (const auto& [size, lists] : sizes) {
         const double pieces = facts.tokens / size / static_cast<double>(workers);
-        if (pieces < kLeastPieces && size > 256) break;
-        if (pieces > kMostPieces) continue;
+        if (pieces > kMostPieces || (pieces < kLeastPieces && size > sizes.front().first)) continue;
         all.push_back({fmt::format("fixed-size:{}+last_arriver", size), &kernel,
-                       facts.bytes / machine.dram_bytes_per_second});
+                       piece_bound(facts, kernel, machine, workers, lists, size)});
       }
     }
-    all.push_back({"lean+last_arriver", &kernel, facts.bytes / machine.dram_bytes_per_second});
+    all.push_back({"lean+last_arriver", &kernel, lean_bound(facts, kernel, machine, workers)});
   }
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.least_seconds < b.least_seconds; });

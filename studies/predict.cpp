@@ -92,22 +92,16 @@ std::vector<simulator::KernelProfile> configs_for(const workloads::Workload& wor
   return all;
 }
 
-std::int32_t most_rows(const schedules::Plan& plan) {
-  std::int32_t most = 1;
-  for (const schedules::OutputTile& tile : plan.outputs) most = std::max(most, tile.rows());
-  return most;
-}
-
 [[noreturn]] void refuse_configs(const schedules::Plan& plan, std::size_t configs) {
   throw base::InputError(
       fmt::format("schedule {}: none of the {} configs of its kernel can run {} CTAs with tiles of {} rows; allowed: "
                   "another schedule, or another --kernel",
-                  plan.schedule, configs, plan.ctas(), most_rows(plan)));
+                  plan.schedule, configs, plan.ctas(), simulator::most_rows(plan)));
 }
 
 /// Rows that a CTA of a config should have for the plan: the least that hold its tiles, or else the most.
 std::int32_t rows_for(const schedules::Plan& plan, std::span<const simulator::KernelProfile> configs) {
-  const std::int32_t rows = most_rows(plan);
+  const std::int32_t rows = simulator::most_rows(plan);
   std::int32_t least = 0;
   std::int32_t most = 0;
   for (const simulator::KernelProfile& kernel : configs) {

@@ -46,6 +46,7 @@ reports::RecordError record_error(const cpu_reference::Errors& errors) {
 reports::Record record_of(const Prediction& prediction, const workloads::Workload& workload, const Target& target) {
   reports::Record record = plan_record(workload, prediction.plan, prediction.grid, target.name, prediction.by_auto);
   record.executor = reports::kSimulator;
+  if (!prediction.kernel.config.empty()) record.kernel = prediction.kernel.config;
   record.seconds = prediction.timeline.seconds;
   if (prediction.timeline.seconds > 0) {
     record.bytes_per_second = static_cast<double>(*record.bytes) / prediction.timeline.seconds;
