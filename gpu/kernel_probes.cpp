@@ -64,7 +64,7 @@ class ConfigProbes {
       if (!probe_.masked) time(ProbeKind::empty, 0, 1, 0, true);  // two queries have two tokens at least
       for (const std::int32_t rounds : {1, 9}) time(ProbeKind::item, rounds * round_, 1, rounds * round_, true);
       for (const std::int32_t items : {2, 6}) time(ProbeKind::items, items, items, round_, false);
-      if (probe_.config.cluster == 1) merges();
+      if (probe_.config.cluster == 1 && !probe_.masked) merges();
       if (probe_.config.cluster == 1) queue();
       for (const std::int32_t items : {2, 6}) time(ProbeKind::short_items, items, items, kFewTokens, false);
       crowd();

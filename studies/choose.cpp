@@ -53,6 +53,10 @@ std::string refusal(const std::string& schedule, std::span<const workloads::Work
 
 namespace {
 
+/// Candidates with the least bounds that are simulated. On 85 shapes whose candidates were all measured, the choice was
+/// 2.5 % behind the best with 24, 2.8 % with all, 4.4 % with 12.
+constexpr int kMostTried = 24;
+
 /// The two fastest of what was tried.
 class Fastest {
  public:
@@ -103,10 +107,11 @@ std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& work
 Prediction choose(const workloads::Workload& workload, const Target& target, const PredictOptions& options) {
   Fastest fastest;
   const std::vector<simulator::KernelProfile> kernels = configs_of(workload, target);
+  int tried = 0;
   PredictOptions tiles = options;
   if (tiles.tile_kv == 0) tiles.tile_kv = kCandidateTileTokens;
   for (const Candidate& candidate : candidates(workload, target.machine, kernels)) {
-    if (candidate.least_seconds > fastest.limit()) break;
+    if (candidate.least_seconds > fastest.limit() || ++tried > kMostTried) break;
     if (options.tile_q == 0) tiles.tile_q = candidate.kernel->most_rows;
     fastest.offer_made([&] {
       return predict_with(fastest.limit(), workload, candidate.schedule, *candidate.kernel, target, tiles);

@@ -69,8 +69,9 @@ class Times {
 /// The constants of one config as they are written.
 class Writer {
  public:
-  Writer(const ProbedConfig& probed, const ProbeBase& base)
-      : probed_(probed), base_(base), times_(probed), launch_(base.launch_seconds * 1e9),
+  /// merging: the config whose probes say what merges cost, which does not depend on masks.
+  Writer(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base)
+      : probed_(probed), base_(base), times_(probed), merge_times_(merging), launch_(base.launch_seconds * 1e9),
         latency_(base.l2_latency_seconds * base.latency_scale * 1e9) {}
 
   Json write() {
@@ -196,8 +197,9 @@ class Writer {
   }
 
   void merges() {
-    const double one = times_.at(1, true, ProbeKind::item, times_.round(1));
-    const auto more = [&](ProbeKind kind, std::int32_t parts) { return times_.at(1, true, kind, parts) - one; };
+    const Times& times = merge_times_;
+    const double one = times.at(1, true, ProbeKind::item, times.round(1));
+    const auto more = [&](ProbeKind kind, std::int32_t parts) { return times.at(1, true, kind, parts) - one; };
     const double two = more(ProbeKind::splits, 2);
     const double eight = more(ProbeKind::splits, 8);
     const double per_split = (eight - two) / 6;
@@ -232,10 +234,23 @@ class Writer {
   const ProbedConfig& probed_;
   const ProbeBase& base_;
   Times times_;
+  Times merge_times_;
   double launch_ = 0;
   double latency_ = 0;
   Json constants_ = Json::object();
 };
+
+/// Of masked configs the unmasked one that merges alike: probes of several queries have many outputs.
+const ProbedConfig& merging_like(const ProbedConfig& config, const std::vector<ProbedConfig>& all) {
+  if (!config.masked) return config;
+  for (const ProbedConfig& other : all) {
+    if (!other.masked && other.config.stages > 1 && other.geometry.head_dim == config.geometry.head_dim &&
+        other.config.row_tiles == config.config.row_tiles && other.config.warps == config.config.warps) {
+      return other;
+    }
+  }
+  return config;
+}
 
 }  // namespace
 
@@ -268,7 +283,9 @@ std::string changed_kernel_file(const std::string& text, const std::vector<Probe
   Json& scale = document["constants"]["latency_scale"];
   scale = {{"value", rounded(base.latency_scale)}, {"unit", "1"}, {"source", base.source}, {"confidence", "measured"}};
   Json variants = Json::array();
-  for (const ProbedConfig& config : configs) variants.push_back(Writer(config, base).write());
+  for (const ProbedConfig& config : configs) {
+    variants.push_back(Writer(config, merging_like(config, configs), base).write());
+  }
   for (const Json& variant : document["variants"]) {
     if (!variant.contains("config")) variants.push_back(variant);
   }

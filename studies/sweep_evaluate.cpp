@@ -120,14 +120,15 @@ class SweepEvaluator::Worker {
     options_.tile_q = settings.tile_q;
     options_.tile_kv = settings.tile_kv;
     if (space_.schedules[point_.schedule] == kAuto) {
-      const Prediction best = choose(workload, meant, options_);
-      return append_result(out, names, minimal_bytes(workload), best.plan, best.timeline, true);
+      Prediction best = choose(workload, meant, options_);
+      const Simulated met{std::move(best.kernel), std::move(best.timeline)};
+      return append_result(out, names, minimal_bytes(workload), best.plan, met, true);
     }
     const std::string& schedule = schedule_name(settings);
     update(plan, schedule, workload, grid_for(workload, schedule, meant, options_));
     if (!plan.failure.empty()) return append_failure(out, names, plan.failure);
-    const schedules::Timeline timeline = simulate_plan(workload, plan.plan, meant, options_).timeline;
-    append_result(out, names, minimal_bytes(workload), plan.plan, timeline, false);
+    const Simulated met = simulate_plan(workload, plan.plan, meant, options_);
+    append_result(out, names, minimal_bytes(workload), plan.plan, met, false);
   }
 
   // Units are about 100 bytes: of a request, an item, a target.

@@ -54,7 +54,8 @@ void append_number(std::string& line, double number) {
 }
 
 void append_result(std::string& out, const LineNames& names, std::int64_t bytes, const schedules::Plan& plan,
-                   const schedules::Timeline& timeline, bool by_auto) {
+                   const Simulated& simulated, bool by_auto) {
+  const schedules::Timeline& timeline = simulated.timeline;
   append_names(out, names);
   if (by_auto) out += ",\"chosen\":" + json_string(plan.schedule);
   append_field(out, R"(,"seconds":)", timeline.seconds);
@@ -66,6 +67,7 @@ void append_result(std::string& out, const LineNames& names, std::int64_t bytes,
   append_field(out, R"(,"occupancy":)", timeline.occupancy);
   out += ",\"merge\":\"";
   out += to_string(plan.merge);
+  if (!simulated.kernel.config.empty()) (out += "\",\"kernel\":\"") += simulated.kernel.config;
   out += "\",\"breakdown\":{\"launch\":";
   append_number(out, timeline.breakdown.launch);
   append_field(out, R"(,"ramp":)", timeline.breakdown.ramp);

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "schedules/plan.h"
-#include "schedules/timeline.h"
+#include "studies/predict.h"
 
 namespace splitwave::studies {
 
@@ -30,7 +30,7 @@ struct LineNames {
 /// Appends the line of a point that has a time, with its newline. bytes: minimal bytes of the workload; by_auto: the
 /// plan's schedule was chosen.
 void append_result(std::string& out, const LineNames& names, std::int64_t bytes, const schedules::Plan& plan,
-                   const schedules::Timeline& timeline, bool by_auto);
+                   const Simulated& simulated, bool by_auto);
 
 /// Appends the line of a point that cannot run, with its newline.
 void append_failure(std::string& out, const LineNames& names, std::string_view reason);
