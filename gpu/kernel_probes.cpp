@@ -166,12 +166,13 @@ std::string to_string(ProbeKind kind) {
 }
 
 KernelResources resources(const Workload& workload, const KernelConfig& config) {
-  const DecodeKernel* single_item = config.stages == 1 ? find_single_item_kernel(workload, config) : nullptr;
-  const DecodeKernel& kernel = single_item != nullptr ? *single_item : find_kernel(workload, config);
+  const DecodeKernel* single_item = find_single_item_kernel(workload, config);
+  const DecodeKernel& kernel = config.stages == 1 ? *single_item : find_kernel(workload, config);
   cudaFuncAttributes attributes{};
   SPLITWAVE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel.function));
   KernelResources result;
   result.threads = 32 * kernel.warps;
+  result.single_item = single_item != nullptr;
   result.registers_per_thread = attributes.numRegs;
   result.shared_bytes = shared_bytes(kernel, config.cluster) + static_cast<std::int64_t>(attributes.sharedSizeBytes);
   result.where = residency(workload, config);

@@ -45,6 +45,7 @@ struct KernelResources {
   std::int32_t threads = 0;
   std::int32_t registers_per_thread = 0;
   std::int64_t shared_bytes = 0;  ///< of a CTA, by its cluster
+  bool single_item = false;       ///< the config has a kernel for lists of one item
   Residency where;
 };
 KernelResources resources(const workloads::Workload& workload, const KernelConfig& config);

@@ -18,6 +18,8 @@ using simulator::KernelProfile;
 using workloads::Workload;
 
 constexpr std::array kSplits = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128};
+/// Rounding of residency and tiles that the bounds do not follow.
+constexpr double kSlack = 0.99;
 /// Even splits into more lists than so many times what is resident only add merges.
 constexpr std::int64_t kMostWaves = 4;
 /// Pieces of fixed size: so many to a resident worker, least and most. Measured best were 0.4 to 12 (docs/kernels.md).
@@ -73,13 +75,17 @@ double merge_bound(const KernelProfile& kernel, const simulator::Machine& machin
 /// Of even splits of a uniform batch.
 double split_bound(const Facts& facts, const KernelProfile& kernel, const simulator::Machine& machine,
                    std::int64_t workers, std::int32_t splits) {
-  const std::int64_t lists = facts.outputs * splits;
+  // Splits are whole tiles, so that there may be fewer than were asked for.
+  const std::int32_t tiles = (facts.longest + kCandidateTileTokens - 1) / kCandidateTileTokens;
+  const std::int32_t tiles_per_part = std::max(1, (tiles + splits - 1) / splits);
+  const std::int64_t parts = std::max(1, (tiles + tiles_per_part - 1) / tiles_per_part);
+  const std::int64_t lists = facts.outputs * parts;
   const std::int64_t waves = (lists + workers - 1) / workers;
   const ListCosts costs = list_costs(kernel, machine);
-  const double list = costs.list + std::floor(static_cast<double>(facts.longest) / splits) * costs.token;
+  const double list = costs.list + std::floor(static_cast<double>(facts.longest) / static_cast<double>(parts)) * costs.token;
   const double stream = costs.list + facts.bytes / machine.dram_bytes_per_second;
   return machine.launch_seconds + std::max(stream, static_cast<double>(waves) * list) +
-         merge_bound(kernel, machine, splits);
+         merge_bound(kernel, machine, parts);
 }
 
 /// Of pieces of `size` tokens, one to a list.
@@ -90,7 +96,8 @@ double piece_bound(const Facts& facts, const KernelProfile& kernel, const simula
                       static_cast<double>(std::min(workers, lists));
   const double stream = costs.list + facts.bytes / machine.dram_bytes_per_second;
   const std::int64_t parts = (facts.longest + size - 1) / size;
-  return machine.launch_seconds + std::max(stream, work) + merge_bound(kernel, machine, parts);
+  const double longest = costs.list + std::min(size, facts.longest) * costs.token;
+  return machine.launch_seconds + std::max({stream, work, longest}) + merge_bound(kernel, machine, parts);
 }
 
 /// Of LeanAttention's cut, whose lists are equally long.
@@ -141,6 +148,7 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
         add_split(splits);
       }
     } else {
+      if (workloads::max_query_len(workload) <= 1) add_split(1);
       for (const auto& [size, lists] : sizes) {
         const double pieces = facts.tokens / size / static_cast<double>(workers);
         if (pieces > kMostPieces || (pieces < kLeastPieces && size > sizes.front().first)) continue;
@@ -150,6 +158,7 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
     }
     all.push_back({"lean+last_arriver", &kernel, lean_bound(facts, kernel, machine, workers)});
   }
+  for (Candidate& candidate : all) candidate.least_seconds *= kSlack;
   std::stable_sort(all.begin(), all.end(),
                    [](const Candidate& a, const Candidate& b) { return a.least_seconds < b.least_seconds; });
   return all;

@@ -161,7 +161,9 @@ class Writer {
       return by_cluster([&](std::int32_t c) { return times_.at(c, any_plan, ProbeKind::empty, 0) - launch_; });
     };
     add("fixed", "ns", empty(true));
-    add("single_item_fixed", "ns", empty(false));
+    const bool single_item = probed_.resources.front().single_item;
+    add("single_item_fixed", "ns", single_item ? empty(false) : by_cluster([](std::int32_t) { return 0.0; }));
+    if (!single_item) return;
     const std::int32_t round = times_.round(1);
     add_ns("table", times_.at(1, false, ProbeKind::table, round) - times_.at(1, false, ProbeKind::item, round));
     single_crowd_start();
@@ -178,12 +180,12 @@ class Writer {
   void chains() {
     const std::int32_t round = times_.round(1);
     add_clocks("chain_clocks", times_.chain(1, true), round);
-    if (!probed_.masked) add_clocks("single_item_chain_clocks", times_.chain(1, false), round);
+    if (probed_.resources.front().single_item) add_clocks("single_item_chain_clocks", times_.chain(1, false), round);
   }
 
   void items() {
     const double each = times_.each(1, true, ProbeKind::items);
-    const double epilogue = constants_[probed_.masked ? "fixed" : "single_item_fixed"]["value"][0].get<double>() / 2;
+    const double epilogue = constants_[probed_.resources.front().single_item ? "single_item_fixed" : "fixed"]["value"][0].get<double>() / 2;
     const double item = std::max(0.0, each - times_.chain(1, true) - epilogue);
     const double crowd = times_.each(1, true, ProbeKind::crowd) - times_.each(1, true, ProbeKind::short_items);
     add_ns("item", item);
@@ -228,7 +230,7 @@ class Writer {
     add_ns("paged", *found - times_.at(1, any_plan, ProbeKind::item, round));
     if (probed_.config.stages == 1) return;
     add_clocks("paged_chain_clocks", times_.chain(1, true, true), round);
-    if (!probed_.masked) add_clocks("paged_single_item_chain_clocks", times_.chain(1, false, true), round);
+    if (probed_.resources.front().single_item) add_clocks("paged_single_item_chain_clocks", times_.chain(1, false, true), round);
   }
 
   const ProbedConfig& probed_;

@@ -9,7 +9,10 @@
 #include "gpu/device.h"
 #include "gpu/kernels/table.h"
 #include "schedules/schedules.h"
+#include "simulator/alternatives.h"
+#include "simulator/simulate.h"
 #include "tests/support/battery.h"
+#include "workloads/load.h"
 
 namespace splitwave::gpu {
 namespace {
@@ -72,6 +75,34 @@ TEST(KernelConfig, WithoutADeviceTheErrorSaysSo) {
   if (has_device()) GTEST_SKIP() << "there is a device";
   EXPECT_THROW(current_device(), base::MissingError);
   EXPECT_THROW(kernel_configs(testing::decode("any", testing::geometry(8, 2, 64), {5})), base::MissingError);
+}
+
+/// The simulator says by its profile which plans a config's single-item kernel runs; the kernels say by their tables.
+TEST(KernelConfig, TheSimulatorKnowsWhichKernelRunsAPlan) {
+  const simulator::KernelFamily family = simulator::load_kernel(std::string(simulator::kOwnKernel));
+  const simulator::Machine machine = simulator::load_machine("h200-calibrated");
+  std::size_t single = 0;
+  for (const char* spec : {"h=8/1,d=128:4q1s60", "h=32/8,d=128:3q1s700", "h=8/1,d=64:2q1s100_1q1s7", "h=40/2,d=128:2q1s90",
+                           "h=16/2,d=256:2q1s64", "h=8/1,d=128:4q2s60"}) {
+    const workloads::Workload w = workloads::parse_spec(spec);
+    for (const simulator::KernelProfile& kernel : simulator::alternatives(family, w, machine, simulator::kAnyRows)) {
+      schedules::Grid grid = simulator::grid_of(machine, kernel);
+      for (const std::int32_t tile_q : {0, kernel.most_rows}) {
+        grid.tile_q = tile_q;
+        for (const char* schedule : {"fixed-split:1", "fixed-split:2+last_arriver", "fixed-size:256", "lean"}) {
+          const schedules::Plan plan = schedules::make_plan(schedule, w, grid);
+          const auto run = simulator::as_run(kernel, w, plan, grid.resident());
+          if (!run) continue;
+          const bool predicted = kernel.single_item_prologue_seconds > 0 && simulator::one_item_per_list(w, plan) &&
+                                 w.geometry.group() <= kernel.most_rows;
+          EXPECT_EQ(predicted, fits_single_item_kernel(w, plan, parse_kernel_config(kernel.config)))
+              << spec << " " << schedule << " " << kernel.config;
+          single += predicted ? 1 : 0;
+        }
+      }
+    }
+  }
+  EXPECT_GT(single, 100U);
 }
 
 }  // namespace

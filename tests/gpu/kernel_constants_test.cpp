@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// Constants that a made-up kernel's probes were computed from come back. No device is needed.
+#include "studies/kernel_constants.h"
+
+#include <gtest/gtest.h>
+
+#include "simulator/alternatives.h"
+#include "simulator/kernel.h"
+#include "workloads/load.h"
+
+namespace splitwave::studies {
+namespace {
+
+using gpu::ProbeKind;
+
+constexpr double kNs = 1e-9;
+constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle = 1500, kChainAny = 400,
+                 kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300;
+
+/// Probes of r1w4s2t16, clusters of 1, in nanoseconds.
+class Probes {
+ public:
+  std::vector<gpu::KernelProbe> make() {
+    const std::int32_t round = 64;
+    for (const bool any : {true, false}) {
+      const double empty = kLaunch + (any ? kEmptyAny : kEmptySingle);
+      add(ProbeKind::empty, 0, any, empty);
+      for (const std::int32_t rounds : {1, 9}) {
+        add(ProbeKind::item, rounds * round, any, empty + kLatency + rounds * (any ? kChainAny : kChainSingle));
+      }
+    }
+    const double each = kChainAny + kEmptySingle / 2 + kItem;
+    const double first = kLaunch + kEmptyAny + kLatency + kChainAny;
+    for (const std::int32_t count : {2, 6}) {
+      add(ProbeKind::items, count, true, first + (count - 1) * each);
+      add(ProbeKind::short_items, count, true, first + (count - 1) * each);
+      add(ProbeKind::crowd, count, true, first + 200 + (count - 1) * each);
+      add(ProbeKind::queue, count, true, first + 100 + (count - 1) * (each + kList));
+      add(ProbeKind::waves, count, false, kLaunch + count * 2000 + 300);
+    }
+    for (const std::int32_t parts : {2, 8, 32}) {
+      const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
+      add(ProbeKind::splits, parts, true, first + merge);
+      add(ProbeKind::kernel, parts, true, first + merge + 500);
+    }
+    add(ProbeKind::table, round, false, kLaunch + kEmptySingle + kLatency + kChainSingle + 80);
+    return all_;
+  }
+
+ private:
+  void add(ProbeKind kind, std::int32_t count, bool any, double ns) {
+    gpu::KernelProbe probe;
+    probe.geometry.head_dim = 128;
+    probe.config.stages = 2;
+    probe.kind = kind;
+    probe.count = count;
+    probe.any_plan = any;
+    probe.seconds = ns * kNs;
+    all_.push_back(probe);
+  }
+  std::vector<gpu::KernelProbe> all_;
+};
+
+TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
+  ProbedConfig probed;
+  probed.config.stages = 2;
+  probed.geometry.head_dim = 128;
+  probed.clusters = {1};
+  probed.resources = {{128, 200, 80'000, true, {2, 264}}};
+  probed.probes = Probes().make();
+  ProbeBase base;
+  base.launch_seconds = kLaunch * kNs;
+  base.l2_latency_seconds = 2 * kLatency * kNs;
+  base.latency_scale = 0.5;
+  base.clock_hz = 2e9;
+  base.source = "a test";
+  const std::string file = changed_kernel_file(simulator::kernel_text("splitwave"), {probed}, base);
+  const simulator::KernelFamily family = simulator::parse_kernel(file, "file");
+  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:1q1s1k");
+  const auto all = simulator::alternatives(family, workload, simulator::load_machine("h200"), simulator::kAnyRows);
+  ASSERT_EQ(all.size(), 1U);
+  const simulator::KernelProfile& kernel = all.front();
+  EXPECT_EQ(kernel.config, "r1w4s2t16c1");
+  EXPECT_NEAR(kernel.prologue_seconds + kernel.epilogue_seconds, kEmptyAny * kNs, 1e-12);
+  EXPECT_NEAR(kernel.single_item_prologue_seconds + kernel.epilogue_seconds, kEmptySingle * kNs, 1e-12);
+  EXPECT_NEAR(kernel.chain_clocks * 64 / 2, kChainAny, 0.1);
+  EXPECT_NEAR(kernel.single_item_chain_clocks * 64 / 2, kChainSingle, 0.1);
+  EXPECT_NEAR(kernel.item_seconds, kItem * kNs, 1e-12);
+  EXPECT_NEAR(kernel.table_seconds, 80 * kNs, 1e-12);
+  EXPECT_NEAR(kernel.crowd_start_seconds, 200 * kNs, 1e-12);
+  EXPECT_NEAR(kernel.queue_list_seconds, (kList - kLatency) * kNs, 1e-12);
+  EXPECT_NEAR(kernel.queue_prologue_seconds, 100 * kNs, 1e-12);
+  EXPECT_NEAR(kernel.merge_seconds, kMerge * kNs, 1e-12);
+  EXPECT_NEAR(kernel.merge_seconds_per_split, kPerSplit * kNs, 1e-12);
+  EXPECT_NEAR(kernel.merge_batch_seconds, kBatch * kNs, 1e-12);
+  EXPECT_NEAR(kernel.merge_launch_seconds, (kMerge + 500) * kNs, 1e-12);
+  EXPECT_NEAR(kernel.merge_kernel_batch_seconds, kBatch * kNs, 1e-12);
+}
+
+TEST(KernelConstants, RefuseAFileThatIsNone) {
+  EXPECT_THROW(changed_kernel_file("[]", {}, {}), base::InputError);
+}
+
+}  // namespace
+}  // namespace splitwave::studies

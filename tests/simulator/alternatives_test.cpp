@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "simulator/alternatives.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/error.h"
+#include "schedules/schedules.h"
+#include "simulator/clusters.h"
+#include "simulator/simulate.h"
+#include "tests/support/battery.h"
+#include "workloads/load.h"
+
+namespace splitwave::simulator {
+namespace {
+
+const KernelFamily& own() {
+  static const KernelFamily family = load_kernel(std::string(kOwnKernel));
+  return family;
+}
+
+Machine h200() {
+  return load_machine("h200-calibrated");
+}
+
+KernelProfile config(const std::string& name, const workloads::Workload& workload) {
+  for (const KernelProfile& kernel : alternatives(own(), workload, h200(), kAnyRows)) {
+    if (kernel.config == name) return kernel;
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+schedules::Plan plan_for(const std::string& schedule, const workloads::Workload& workload, const KernelProfile& kernel) {
+  return schedules::make_plan(schedule, workload, grid_of(h200(), kernel));
+}
+
+TEST(Alternatives, HoldTheRowsWithTheLeastTiles) {
+  for (const auto& [spec, rows] : {std::pair{"h=8/1,d=128:1q1s1k", 8}, {"h=16/1,d=128:1q1s1k", 16},
+                                   {"h=30/1,d=128:1q1s1k", 32}, {"h=64/1,d=128:1q1s1k", 32}}) {
+    const workloads::Workload workload = workloads::parse_spec(spec);
+    const auto all = alternatives(own(), workload, h200(), workload.geometry.group());
+    ASSERT_FALSE(all.empty()) << spec;
+    for (const KernelProfile& kernel : all) EXPECT_EQ(kernel.most_rows, rows) << spec << " " << kernel.config;
+  }
+}
+
+TEST(Alternatives, AreMaskedExactlyWhereRowsMaySeeDifferentTokens) {
+  for (const auto& [spec, masked] : {std::pair{"h=8/1,d=128:1q1s1k", false}, {"h=8/1,d=128:1q2s1k", true}}) {
+    const auto all = alternatives(own(), workloads::parse_spec(spec), h200(), kAnyRows);
+    ASSERT_FALSE(all.empty());
+    for (const KernelProfile& kernel : all) EXPECT_EQ(kernel.masked, masked) << kernel.config;
+  }
+}
+
+TEST(Alternatives, HaveClustersOnlyWhereTheMachineHas) {
+  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:1q1s1k");
+  for (const KernelProfile& kernel : alternatives(own(), workload, load_machine("a100"), kAnyRows)) {
+    EXPECT_EQ(kernel.cluster, 1) << kernel.config;
+  }
+  std::set<std::int32_t> sizes;
+  for (const KernelProfile& kernel : alternatives(own(), workload, h200(), kAnyRows)) sizes.insert(kernel.cluster);
+  EXPECT_EQ(sizes, (std::set<std::int32_t>{1, 2, 4, 8, 16}));
+}
+
+TEST(Alternatives, OtherGeometriesHaveNone) {
+  EXPECT_TRUE(alternatives(own(), workloads::parse_spec("h=8/1,d=96:1q1s1k"), h200(), kAnyRows).empty());
+  EXPECT_TRUE(alternatives(load_kernel("fa3-d128"), workloads::parse_spec("h=8/1,d=128:1q1s1k"), h200(), kAnyRows).empty());
+}
+
+TEST(AsRun, ListsOfOneItemTakeTheShorterKernel) {
+  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:4q1s4k");
+  const KernelProfile kernel = config("r1w4s4t16c1", workload);
+  const auto single = as_run(kernel, workload, plan_for("fixed-split:1", workload, kernel), 132);
+  ASSERT_TRUE(single);
+  EXPECT_EQ(single->prologue_seconds, kernel.single_item_prologue_seconds);
+  schedules::Plan lists = plan_for("fixed-split:1", workload, kernel);
+  lists.cta_begin = {0, 2, 4};
+  const auto list = as_run(kernel, workload, lists, 132);
+  ASSERT_TRUE(list);
+  EXPECT_EQ(list->prologue_seconds, kernel.prologue_seconds);
+  EXPECT_GT(list->prologue_seconds, single->prologue_seconds);
+}
+
+TEST(AsRun, KernelsWithoutRingsHoldWholeItems) {
+  const workloads::Workload small = workloads::parse_spec("h=8/1,d=128:4q1s64");
+  const workloads::Workload large = workloads::parse_spec("h=8/1,d=128:4q1s65");
+  const KernelProfile kernel = config("r1w4s1t16c1", small);
+  EXPECT_TRUE(as_run(kernel, small, plan_for("fixed-split:1", small, kernel), 132));
+  EXPECT_FALSE(as_run(kernel, large, plan_for("fixed-split:1", large, kernel), 132));
+}
+
+TEST(AsRun, RefusesQueuesOfTallTilesAndGridsThatAreNotResident) {
+  const workloads::Workload tall = workloads::parse_spec("h=64/1,d=128:4q1s4k");
+  const KernelProfile kernel = config("r4w4s2t16c1", tall);
+  EXPECT_FALSE(as_run(kernel, tall, plan_for("fa3", tall, kernel), 132));
+  const schedules::Plan lean = plan_for("lean", tall, kernel);
+  EXPECT_TRUE(as_run(kernel, tall, lean, lean.ctas()));
+  EXPECT_FALSE(as_run(kernel, tall, lean, lean.ctas() - 1));
+}
+
+TEST(RowBlocks, PartitionEveryPlan) {
+  for (const workloads::Workload& workload : testing::planning_battery()) {
+    for (const char* schedule : {"lean", "fixed-split:3", "fixed-size:128"}) {
+      schedules::Plan plan;
+      try {
+        plan = schedules::make_plan(schedule, workload, {});
+      } catch (const base::InputError&) {
+        continue;
+      }
+      const std::int32_t rows = std::max(1, most_rows(plan) / 3);
+      const schedules::Plan blocks = in_row_blocks(plan, rows);
+      std::int64_t before = 0;
+      std::int64_t after = 0;
+      for (const schedules::OutputTile& tile : plan.outputs) before += tile.rows();
+      for (const schedules::OutputTile& tile : blocks.outputs) {
+        after += tile.rows();
+        EXPECT_LE(tile.rows(), rows);
+      }
+      EXPECT_EQ(before, after) << workload.name << " " << schedule;
+      EXPECT_EQ(blocks.lists() % plan.lists(), 0);
+      EXPECT_EQ(blocks.cta_begin.back(), static_cast<std::int32_t>(blocks.items.size()));
+    }
+  }
+}
+
+/// cudaOccupancyMaxActiveClusters of every decode kernel on an H200: by CTAs per SM and cluster.
+TEST(Clusters, AreResidentAsTheRuntimeSays) {
+  const Machine machine = h200();
+  struct Row {
+    std::int32_t per_sm, cluster, resident;
+  };
+  for (const Row& row : {Row{1, 2, 66}, {1, 4, 30}, {1, 8, 15}, {2, 2, 132}, {2, 4, 62}, {2, 8, 30}, {2, 16, 14},
+                         {3, 4, 92}, {3, 8, 45}, {3, 16, 21}, {4, 4, 124}, {4, 8, 62}, {4, 16, 28}, {5, 2, 330},
+                         {5, 4, 154}, {5, 16, 35}}) {
+    EXPECT_EQ(resident_workers(machine, row.cluster, row.per_sm), row.resident)
+        << row.per_sm << " per SM, clusters of " << row.cluster;
+  }
+}
+
+TEST(Clusters, LoseNoSmRates) {
+  const Machine machine = h200();
+  const Machine pairs = clustered(machine, 2, 1);
+  EXPECT_EQ(pairs.sms, 66);
+  EXPECT_DOUBLE_EQ(pairs.mma_flops, machine.mma_flops);
+  EXPECT_DOUBLE_EQ(pairs.sm_bytes_per_second, 2 * machine.sm_bytes_per_second);
+  EXPECT_EQ(pairs.port_of_sm.size(), 66U);
+  EXPECT_EQ(pairs.dispatch_order.size(), 66U);
+}
+
+}  // namespace
+}  // namespace splitwave::simulator

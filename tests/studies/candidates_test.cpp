@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/candidates.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "simulator/alternatives.h"
+#include "studies/choose.h"
+#include "tests/support/battery.h"
+#include "workloads/load.h"
+
+namespace splitwave::studies {
+namespace {
+
+Target own_kernels() {
+  Overrides overrides;
+  overrides.kernel = simulator::kOwnKernel;
+  return target("h200-calibrated", overrides);
+}
+
+std::vector<workloads::Workload> shapes() {
+  std::vector<workloads::Workload> all;
+  for (const auto& [query_heads, kv_heads, head_dim] : {std::array{8, 1, 128}, {32, 8, 128}, {64, 8, 64}, {16, 2, 256}}) {
+    const workloads::Geometry g = testing::geometry(query_heads, kv_heads, head_dim);
+    for (const std::int32_t batch : {1, 3, 32}) {
+      for (const std::int32_t length : {1, 63, 577, 8192, 100'000}) {
+        const auto size = static_cast<std::size_t>(batch);
+        const std::string name = std::to_string(length) + "_batch_" + std::to_string(batch);
+        all.push_back(testing::decode("uniform_" + name, g, std::vector<std::int32_t>(size, length)));
+        all.push_back(testing::decode("ragged_" + name, g, testing::scattered(batch, 1, length)));
+      }
+    }
+  }
+  return all;
+}
+
+TEST(Candidates, AreNeverPredictedBelowTheirBound) {
+  const Target target = own_kernels();
+  std::size_t looked_at = 0;
+  for (const workloads::Workload& w : shapes()) {
+    const auto kernels = simulator::alternatives(*target.kernel, w, target.machine, w.geometry.group());
+    PredictOptions options;
+    options.tile_kv = kCandidateTileTokens;
+    double before = 0;
+    for (const Candidate& candidate : candidates(w, target.machine, kernels)) {
+      EXPECT_LE(before, candidate.least_seconds) << "in the order of their bounds";
+      before = candidate.least_seconds;
+      if (++looked_at % 7 != 0) continue;
+      options.tile_q = candidate.kernel->most_rows;
+      const auto found = predict_with(std::numeric_limits<double>::infinity(), w, candidate.schedule,
+                                      *candidate.kernel, target, options);
+      if (!found) continue;
+      EXPECT_GE(found->timeline.seconds, candidate.least_seconds * (1 - 1e-9))
+          << w.name << " " << candidate.schedule << " " << candidate.kernel->config;
+    }
+  }
+  EXPECT_GT(looked_at, 1000U);
+}
+
+TEST(Candidates, TheChoiceSaysItsKernelAndIsNoSlowerThanThePlainSplit) {
+  const Target target = own_kernels();
+  for (const workloads::Workload& w : shapes()) {
+    const Prediction chosen = choose(w, target);
+    EXPECT_FALSE(chosen.kernel.config.empty()) << w.name;
+    EXPECT_NE(chosen.plan.reason.find("with kernel " + chosen.kernel.config), std::string::npos);
+    EXPECT_TRUE(chosen.by_auto);
+    EXPECT_LE(chosen.timeline.seconds, predict(w, "fixed-split:1", target).timeline.seconds * 1.02) << w.name;
+  }
+}
+
+TEST(Candidates, HeadsOfSeveralQueriesArePacked) {
+  const Target target = own_kernels();
+  const workloads::Workload w = workloads::parse_spec("h=16/2,d=128:4q4s4k");
+  const auto kernels = simulator::alternatives(*target.kernel, w, target.machine, 32);
+  for (const Candidate& candidate : candidates(w, target.machine, kernels)) {
+    EXPECT_EQ(candidate.schedule.rfind("fixed-split", 0), std::string::npos) << candidate.schedule;
+  }
+}
+
+}  // namespace
+}  // namespace splitwave::studies
