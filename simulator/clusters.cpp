@@ -45,7 +45,9 @@ void spread_over_gpcs(const std::vector<std::int32_t>& sms_of_gpc, std::int32_t 
 
 std::int32_t resident_workers(const Machine& machine, std::int32_t cluster, std::int32_t per_sm) {
   std::int32_t workers = 0;
-  for (const std::int32_t size : groups_for(machine, cluster)) workers += size * per_sm / cluster;
+  for (const std::int32_t size : groups_for(machine, cluster)) {
+    if (size >= cluster) workers += size * per_sm / cluster;
+  }
   return workers;
 }
 
