@@ -76,8 +76,8 @@ void curve(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK_CAPTURE(grow, uniform, false)->Apply(curve)->Complexity();
 BENCHMARK_CAPTURE(grow, ragged, true)->Apply(curve)->Complexity(benchmark::oNLogN);
 
-/// The choice of plan and kernel for a shape that was not seen before: a decode step's question. Shapes differ from call
-/// to call. The goals are 200 us for a uniform batch and 1 ms for a ragged one of 256 requests.
+/// The choice of plan and kernel for a shape that was not seen before: a decode step's question. Shapes differ from
+/// call to call. The goals are 200 us for a uniform batch and 1 ms for a ragged one of 256 requests.
 void choose(benchmark::State& state, bool ragged) {
   studies::Overrides own_kernel;
   own_kernel.kernel = simulator::kOwnKernel;

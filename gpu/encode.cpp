@@ -18,7 +18,6 @@ using workloads::Workload;
 
 namespace {
 
-
 std::int64_t checked(std::int64_t value, std::int64_t most, const char* what) {
   if (value < 0 || value > most) {
     throw base::InputError(fmt::format("plan: {} is {}; the CUDA kernels allow at most {}", what, value, most));

@@ -161,7 +161,7 @@ class ConfigProbes {
 
 std::string to_string(ProbeKind kind) {
   constexpr std::array<const char*, 11> kNames = {"empty", "item",        "items", "splits", "host", "kernel",
-                                                   "queue", "short_items", "crowd", "waves",  "table"};
+                                                  "queue", "short_items", "crowd", "waves",  "table"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -15,17 +15,17 @@ namespace splitwave::gpu {
 
 /// The kinds of probes. A round is as many tokens as a worker's warps take at a time, one chunk each.
 enum class ProbeKind {
-  empty,   ///< one item without tokens
-  item,    ///< one item of `count` tokens
-  items,   ///< one list of `count` items of a round each
-  splits,  ///< one output in `count` parts of a round, merged by the last arriver
-  host,    ///< the same, merged by the CTA of the first part
-  kernel,  ///< the same, merged by a second kernel
-  queue,   ///< `count` lists of a round each that one worker takes from a queue
+  empty,        ///< one item without tokens
+  item,         ///< one item of `count` tokens
+  items,        ///< one list of `count` items of a round each
+  splits,       ///< one output in `count` parts of a round, merged by the last arriver
+  host,         ///< the same, merged by the CTA of the first part
+  kernel,       ///< the same, merged by a second kernel
+  queue,        ///< `count` lists of a round each that one worker takes from a queue
   short_items,  ///< one list of `count` items of 16 tokens
   crowd,        ///< such a list in each worker that is resident
   waves,        ///< `count` times as many items of few tokens as workers are resident, K and V in L2
-  table    ///< one of two items of different lengths, at most a round: items come from the table
+  table         ///< one of two items of different lengths, at most a round: items come from the table
 };
 std::string to_string(ProbeKind kind);
 

@@ -15,8 +15,9 @@ using workloads::Workload;
 bool covers(const KernelVariant& variant, const Workload& workload) {
   const workloads::Geometry& g = workload.geometry;
   const bool masked = workloads::max_query_len(workload) > 1 && (g.causal || g.window.has_value());
-  return !variant.kernel.config.empty() && g.head_dim >= variant.head_dim_least && g.head_dim <= variant.head_dim_most &&
-         g.head_dim == g.value_dim && g.dtype != workloads::Dtype::f32 && variant.kernel.masked == masked;
+  return !variant.kernel.config.empty() && g.head_dim >= variant.head_dim_least &&
+         g.head_dim <= variant.head_dim_most && g.head_dim == g.value_dim && g.dtype != workloads::Dtype::f32 &&
+         variant.kernel.masked == masked;
 }
 
 /// The variant's kernel with clusters of this size.

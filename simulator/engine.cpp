@@ -144,7 +144,8 @@ double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item)
   const double tile = kernel_->tile_tokens;
   const double others = options_.ctas_per_sm - 1;
   const double crowd = others > 0 ? std::clamp((busy_.all / machine_->sms - 1) / others, 0.0, 1.0) : 1;
-  return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds) + std::ceil(item.tokens() / tile) * tile * per_token;
+  return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds) +
+         std::ceil(item.tokens() / tile) * tile * per_token;
 }
 
 /// When the loads of the next item begin, if they do not wait for the end of this one. In a kernel whose warps load and

@@ -27,7 +27,6 @@ void add_column(std::vector<std::int32_t>& rows, std::int32_t width, const std::
 
 }  // namespace
 
-
 void Engine::prepare_classes() {
   place_first_wave(*machine_, options_.ctas_per_sm, std::min(plan_->lists(), resident_ctas()), sm_of_cta_);
   find_port_kinds();

@@ -224,9 +224,10 @@ TokenSeconds seconds_per_token(const Machine& machine, const KernelProfile& kern
                             : 0;
   const double longest = std::max({mma, exponentials, fp32, shared});
   const double others = mma + exponentials + fp32 + shared - longest;
-  const double crowded = kernel.crowded_clocks > 0 ? kernel.crowded_clocks / machine.clock_hz
-                                                   : longest + kernel.unhidden_crowded * others;
-  if (kernel.chain_clocks > 0 || kernel.crowded_clocks > 0) return {crowded, std::max(crowded, kernel.chain_clocks / machine.clock_hz)};
+  const double crowded =
+      kernel.crowded_clocks > 0 ? kernel.crowded_clocks / machine.clock_hz : longest + kernel.unhidden_crowded * others;
+  if (kernel.chain_clocks > 0 || kernel.crowded_clocks > 0)
+    return {crowded, std::max(crowded, kernel.chain_clocks / machine.clock_hz)};
   return {crowded, longest + kernel.unhidden_alone * others};
 }
 

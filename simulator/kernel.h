@@ -78,7 +78,7 @@ struct KernelProfile {
   double crowd_start_seconds = 0;   ///< more of the first prologue if as many CTAs start as fit on the device
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
   double queue_list_seconds = 0;               ///< for a worker to take a list from a queue and begin anew
-  bool reads_table = false;  ///< the first item is looked up in memory, which is cold if K and V are
+  bool reads_table = false;                    ///< the first item is looked up in memory, which is cold if K and V are
   double edge_seconds = 0;   ///< masked: of an item, for each query of the rows that a CTA takes (more than two)
   double paged_seconds = 0;  ///< more of the prologue with paged K and V: the first look-up
   std::int32_t merge_batch_splits = 0;         ///< partials that a merge asks for at a time; 0: all
@@ -109,8 +109,8 @@ struct ClusterCosts {
 /// One variant of a kernel file: a kernel and the geometries that it is for.
 struct KernelVariant {
   KernelProfile kernel;
-  std::vector<ClusterCosts> clusters;      ///< compiled configs only: one kernel each
-  std::int64_t cluster_shared_bytes = 0;   ///< in place of shared_bytes in clusters
+  std::vector<ClusterCosts> clusters;     ///< compiled configs only: one kernel each
+  std::int64_t cluster_shared_bytes = 0;  ///< in place of shared_bytes in clusters
   std::int32_t head_dim_least = 0;
   std::int32_t head_dim_most = 0;
   std::int32_t group_least = 1;  ///< query heads per KV head

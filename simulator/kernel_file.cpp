@@ -73,8 +73,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   whole(kernel.merge_batch_splits, "merge_splits_per_batch", "1", 1, 1024);
   take(kernel.merge_batch_seconds, constants.optional_number("merge_batch", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_kernel_batch_seconds, constants.optional_number("merge_kernel_batch", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_kernel_seconds_per_split,
-       constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_kernel_seconds_per_split, constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
   take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
   flag(kernel.refills_after_use, "refills_after_use");
 }

@@ -27,7 +27,7 @@ struct Machine {
   std::string compute_capability;  ///< "9.0"; empty where it means nothing
   std::int32_t sms = 0;
   std::vector<std::int32_t> sms_per_gpc;  ///< CTAs are placed round robin over these groups of SMs; adds up to sms
-  double clock_hz = 0;                       ///< SM clock under load
+  double clock_hz = 0;                    ///< SM clock under load
   double dram_peak_bytes_per_second = 0;  ///< data sheet
   double dram_bytes_per_second = 0;       ///< plateau that a plain read reaches
   double dram_asymptote = 0;              ///< bandwidth at which the loaded latency would be infinite, byte/s

@@ -95,8 +95,7 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   const double rows = plan.outputs[static_cast<std::size_t>(merge.output)].rows();
   const double contention = rows * read * std::log2(static_cast<double>(plan.merges.size()));
   one.end = one.begin + kernel.merge_seconds + kernel.merge_seconds_per_split * read +
-            kernel.merge_batch_seconds * further_batches(kernel, read) +
-            kernel.merge_contention_seconds * contention;
+            kernel.merge_batch_seconds * further_batches(kernel, read) + kernel.merge_contention_seconds * contention;
   return one;
 }
 

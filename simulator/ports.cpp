@@ -26,7 +26,8 @@ PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of
     std::int32_t ctas = 0;
     auto operator<=>(const Load&) const = default;
   };
-  const auto ports = static_cast<std::size_t>(*std::max_element(machine.port_of_sm.begin(), machine.port_of_sm.end())) + 1;
+  const auto ports =
+      static_cast<std::size_t>(*std::max_element(machine.port_of_sm.begin(), machine.port_of_sm.end())) + 1;
   std::vector<Load> loads(ports);
   const auto port_of = [&](std::size_t sm) { return static_cast<std::size_t>(machine.port_of_sm[sm]); };
   for (std::size_t sm = 0; sm < machine.port_of_sm.size(); ++sm) ++loads[port_of(sm)].sms;
@@ -41,8 +42,7 @@ PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of
   return result;
 }
 
-void share_by_ports(const MemoryLaw& law, std::span<const double> ports, double level,
-                    std::span<StreamClass> classes) {
+void share_by_ports(const MemoryLaw& law, std::span<const double> ports, double level, std::span<StreamClass> classes) {
   const std::size_t kinds = ports.size();
   double ctas = 0;
   double left = 0;

@@ -21,9 +21,8 @@ struct PortKinds {
 /// sm_of_cta: of the first wave's CTAs.
 PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta);
 
-/// Changes the rates of `classes` from equal shares of the memory to equal shares of the ports, as far as requests queue
-/// up: class i is of kind i % ports.size(). The total stays, but for what ports cannot use.
-void share_by_ports(const MemoryLaw& law, std::span<const double> ports, double level,
-                    std::span<StreamClass> classes);
+/// Changes the rates of `classes` from equal shares of the memory to equal shares of the ports, as far as requests
+/// queue up: class i is of kind i % ports.size(). The total stays, but for what ports cannot use.
+void share_by_ports(const MemoryLaw& law, std::span<const double> ports, double level, std::span<StreamClass> classes);
 
 }  // namespace splitwave::simulator

@@ -22,7 +22,7 @@ struct Work {
   std::vector<std::int32_t> cost_of_output;    ///< index into heights; empty if there is only one
   MemoryLaw law;
   double table_seconds = 0;  ///< of the first wave: from DRAM instead of L2
-  double cold_seconds = 0;  ///< of the first wave: its dependent loads that touch pages that no TLB holds
+  double cold_seconds = 0;   ///< of the first wave: its dependent loads that touch pages that no TLB holds
 
   /// Index into heights and seconds_per_byte.
   std::size_t cost_of(const schedules::Item& item) const {

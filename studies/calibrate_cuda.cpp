@@ -30,7 +30,7 @@ namespace {
 
 constexpr std::int32_t kPortLaunches = 1000;
 constexpr std::int32_t kSmallestLarge = 4;  ///< least clusters of more than two
-constexpr double kWarmShare = 0.9;  // of L2's best bandwidth: below, the footprint does not fit
+constexpr double kWarmShare = 0.9;          // of L2's best bandwidth: below, the footprint does not fit
 
 /// What the parts share: the machine so far and what is written of it.
 struct Work {
@@ -275,7 +275,8 @@ void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes) {
   base.clock_hz = work.machine.clock_hz;
   base.latency_scale = work.ring_latency / work.machine.dram_latency_seconds;
   base.source = work.source;
-  work.result.kernel_file = changed_kernel_file(simulator::kernel_text(std::string(simulator::kOwnKernel)), gather(probes), base);
+  work.result.kernel_file =
+      changed_kernel_file(simulator::kernel_text(std::string(simulator::kOwnKernel)), gather(probes), base);
 }
 
 void calibrate_placement(Work& work) {

@@ -82,7 +82,8 @@ double split_bound(const Facts& facts, const KernelProfile& kernel, const simula
   const std::int64_t lists = facts.outputs * parts;
   const std::int64_t waves = (lists + workers - 1) / workers;
   const ListCosts costs = list_costs(kernel, machine);
-  const double list = costs.list + std::floor(static_cast<double>(facts.longest) / static_cast<double>(parts)) * costs.token;
+  const double list =
+      costs.list + std::floor(static_cast<double>(facts.longest) / static_cast<double>(parts)) * costs.token;
   const double stream = costs.list + facts.bytes / machine.dram_bytes_per_second;
   return machine.launch_seconds + std::max(stream, static_cast<double>(waves) * list) +
          merge_bound(kernel, machine, parts);

@@ -21,8 +21,8 @@ struct Candidate {
 /// KV tokens per tile of the candidates' plans: a multiple of every config's stage.
 inline constexpr std::int32_t kCandidateTileTokens = 64;
 
-/// Schedules worth considering with each of the kernels, those of the least bound first: of uniform batches even splits,
-/// of ragged ones LeanAttention's cut and pieces of fixed size, all merged by the last arriver.
+/// Schedules worth considering with each of the kernels, those of the least bound first: of uniform batches even
+/// splits, of ragged ones LeanAttention's cut and pieces of fixed size, all merged by the last arriver.
 std::vector<Candidate> candidates(const workloads::Workload& workload, const simulator::Machine& machine,
                                   const std::vector<simulator::KernelProfile>& kernels);
 

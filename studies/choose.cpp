@@ -113,9 +113,8 @@ Prediction choose(const workloads::Workload& workload, const Target& target, con
   for (const Candidate& candidate : candidates(workload, target.machine, kernels)) {
     if (candidate.least_seconds > fastest.limit() || ++tried > kMostTried) break;
     if (options.tile_q == 0) tiles.tile_q = candidate.kernel->most_rows;
-    fastest.offer_made([&] {
-      return predict_with(fastest.limit(), workload, candidate.schedule, *candidate.kernel, target, tiles);
-    });
+    fastest.offer_made(
+        [&] { return predict_with(fastest.limit(), workload, candidate.schedule, *candidate.kernel, target, tiles); });
   }
   if (kernels.empty()) {
     for (const std::string& name : schedules::default_names({&workload, 1})) {

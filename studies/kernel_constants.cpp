@@ -35,8 +35,8 @@ class Times {
   std::optional<double> find(std::int32_t cluster, bool any_plan, ProbeKind kind, std::int32_t count,
                              bool paged = false) const {
     for (const KernelProbe& probe : probed_.probes) {
-      if (probe.config.cluster == cluster && probe.any_plan == any_plan && probe.kind == kind &&
-          probe.count == count && probe.paged == paged) {
+      if (probe.config.cluster == cluster && probe.any_plan == any_plan && probe.kind == kind && probe.count == count &&
+          probe.paged == paged) {
         return probe.seconds * 1e9;
       }
     }
@@ -71,7 +71,11 @@ class Writer {
  public:
   /// merging: the config whose probes say what merges cost, which does not depend on masks.
   Writer(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base)
-      : probed_(probed), base_(base), times_(probed), merge_times_(merging), launch_(base.launch_seconds * 1e9),
+      : probed_(probed),
+        base_(base),
+        times_(probed),
+        merge_times_(merging),
+        launch_(base.launch_seconds * 1e9),
         latency_(base.l2_latency_seconds * base.latency_scale * 1e9) {}
 
   Json write() {
@@ -185,13 +189,14 @@ class Writer {
 
   void items() {
     const double each = times_.each(1, true, ProbeKind::items);
-    const double epilogue = constants_[probed_.resources.front().single_item ? "single_item_fixed" : "fixed"]["value"][0].get<double>() / 2;
+    const double epilogue =
+        constants_[probed_.resources.front().single_item ? "single_item_fixed" : "fixed"]["value"][0].get<double>() / 2;
     const double item = std::max(0.0, each - times_.chain(1, true) - epilogue);
     const double crowd = times_.each(1, true, ProbeKind::crowd) - times_.each(1, true, ProbeKind::short_items);
     add_ns("item", item);
     add_ns("item_crowded", item + std::max(0.0, crowd));
-    add_ns("crowd_start", times_.at(1, true, ProbeKind::crowd, 2) - times_.at(1, true, ProbeKind::short_items, 2) -
-                              2 * crowd);
+    add_ns("crowd_start",
+           times_.at(1, true, ProbeKind::crowd, 2) - times_.at(1, true, ProbeKind::short_items, 2) - 2 * crowd);
     const double list = times_.each(1, true, ProbeKind::queue);
     add_ns("queue_list", list - each - latency_);
     add_ns("queue_prologue",
@@ -230,7 +235,8 @@ class Writer {
     add_ns("paged", *found - times_.at(1, any_plan, ProbeKind::item, round));
     if (probed_.config.stages == 1) return;
     add_clocks("paged_chain_clocks", times_.chain(1, true, true), round);
-    if (probed_.resources.front().single_item) add_clocks("paged_single_item_chain_clocks", times_.chain(1, false, true), round);
+    if (probed_.resources.front().single_item)
+      add_clocks("paged_single_item_chain_clocks", times_.chain(1, false, true), round);
   }
 
   const ProbedConfig& probed_;

@@ -15,8 +15,8 @@ struct ProbedConfig {
   gpu::KernelConfig config;  ///< clusters of any size
   workloads::Geometry geometry;
   bool masked = false;
-  std::vector<std::int32_t> clusters;             ///< sizes, ascending
-  std::vector<gpu::KernelResources> resources;    ///< by cluster size
+  std::vector<std::int32_t> clusters;           ///< sizes, ascending
+  std::vector<gpu::KernelResources> resources;  ///< by cluster size
   std::vector<gpu::KernelProbe> probes;
 };
 
@@ -29,7 +29,7 @@ struct ProbeBase {
   double l2_latency_seconds = 0;  ///< of the machine
   double clock_hz = 0;
   double latency_scale = 1;  ///< latency of a ring of copies over the machine's
-  std::string source;  ///< begins each constant's
+  std::string source;        ///< begins each constant's
 };
 
 /// The kernel file `text` with these variants in place of those that have a config. Throws InputError if it is none.

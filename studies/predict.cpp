@@ -77,8 +77,8 @@ class Meeting {
   simulator::SimulateOptions simulate_;
 };
 
-/// The compiled configs that may run the schedule on the target, single CTAs as workers, as in the schedule's own kernel:
-/// those of any number of rows. None if its kernel has no configs.
+/// The compiled configs that may run the schedule on the target, single CTAs as workers, as in the schedule's own
+/// kernel: those of any number of rows. None if its kernel has no configs.
 std::vector<simulator::KernelProfile> configs_for(const workloads::Workload& workload, std::string_view schedule,
                                                   const Target& target, std::int32_t num_splits) {
   if (target.cpu) return {};
@@ -187,8 +187,7 @@ schedules::Grid grid_for(const workloads::Workload& workload, std::string_view s
 
 Simulated simulate_plan(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
                         const PredictOptions& options) {
-  const std::vector<simulator::KernelProfile> configs =
-      configs_for(workload, plan.schedule, target, plan.num_splits);
+  const std::vector<simulator::KernelProfile> configs = configs_for(workload, plan.schedule, target, plan.num_splits);
   if (configs.empty()) return Meeting(workload, plan, target, options).simulate();
   std::optional<Simulated> best;
   double limit = std::numeric_limits<double>::infinity();

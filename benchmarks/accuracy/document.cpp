@@ -102,7 +102,8 @@ the data sheet is known, and what the H200 showed is taken over. No constant was
 
 }  // namespace
 
-std::string document(const std::string& own, const Judged& seen, const Judged& xqa, const Judged& shapes, std::span<const Judged> unseen) {
+std::string document(const std::string& own, const Judged& seen, const Judged& xqa, const Judged& shapes,
+                     std::span<const Judged> unseen) {
   std::string text = kHead;
   text += kOwn + own + "\n";
   text += kSeen + kernel_table(seen.own) + "\nBy size:\n\n" + size_table(seen.own);

@@ -29,9 +29,9 @@ workloads::Geometry draw_geometry(std::mt19937& random) {
   g.head_dim = dim < 5 ? 128 : dim < 7 ? 64 : 256;
   g.value_dim = g.head_dim;
   g.query_heads = g.kv_heads * group;
-  g.kind = group == 1          ? workloads::AttentionKind::mha
-           : g.kv_heads == 1   ? workloads::AttentionKind::mqa
-                               : workloads::AttentionKind::gqa;
+  g.kind = group == 1        ? workloads::AttentionKind::mha
+           : g.kv_heads == 1 ? workloads::AttentionKind::mqa
+                             : workloads::AttentionKind::gqa;
   return g;
 }
 

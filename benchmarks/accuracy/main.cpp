@@ -142,7 +142,8 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   own_kernel.kernel = simulator::kOwnKernel;
   const std::string own_tables =
       accuracy::own_tables(accuracy::judge_own(own, studies::target("h200-calibrated", own_kernel)));
-  return {{"docs/accuracy.md", accuracy::document(own_tables, judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
+  return {{"docs/accuracy.md",
+           accuracy::document(own_tables, judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
           {"docs/accuracy.csv", accuracy::all_predictions(judged)},
           // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
           {"studies/advise_accuracy.json",

@@ -37,8 +37,8 @@ std::optional<double> predict_point(const Point& point, const studies::Target& t
   for (const simulator::KernelProfile& kernel :
        simulator::alternatives(*target.kernel, point.workload, target.machine, simulator::kAnyRows)) {
     if (kernel.config != point.note) continue;
-    const auto run = studies::predict_with(std::numeric_limits<double>::infinity(), point.workload, point.kernel,
-                                           kernel, target);
+    const auto run =
+        studies::predict_with(std::numeric_limits<double>::infinity(), point.workload, point.kernel, kernel, target);
     return run ? std::optional(run->timeline.seconds) : std::nullopt;
   }
   throw base::InputError(fmt::format("{} on {}: no kernel {} is known", point.kernel, point.workload.name, point.note));
@@ -85,10 +85,10 @@ void add_row(reports::Table& table, const std::string& title, std::span<const Ju
   }
   if (errors.empty()) return;
   const auto n = static_cast<double>(errors.size());
-  table.rows.push_back({title, std::to_string(errors.size()), with_interval(errors), percent(base::quantile(errors, 0.5)),
-                        percent(base::quantile(errors, 0.9)), percent(base::quantile(errors, 0.99)),
-                        percent(base::quantile(errors, 1)), fmt::format("{:+.1f}", bias / n * 100),
-                        percent(roofline / n)});
+  table.rows.push_back({title, std::to_string(errors.size()), with_interval(errors),
+                        percent(base::quantile(errors, 0.5)), percent(base::quantile(errors, 0.9)),
+                        percent(base::quantile(errors, 0.99)), percent(base::quantile(errors, 1)),
+                        fmt::format("{:+.1f}", bias / n * 100), percent(roofline / n)});
 }
 
 std::string error_rows(std::span<const JudgedPoint> judged) {
@@ -110,13 +110,12 @@ std::string error_rows(std::span<const JudgedPoint> judged) {
   where("ragged", [](const JudgedPoint& one) { return ragged(one.point->workload); });
   where("single queries", [](const JudgedPoint& one) { return workloads::max_query_len(one.point->workload) == 1; });
   where("2 to 8 queries", [](const JudgedPoint& one) { return workloads::max_query_len(one.point->workload) > 1; });
-  const auto paged = [](const JudgedPoint& one) {
-    return one.point->workload.kv.layout == workloads::KvLayout::paged;
-  };
+  const auto paged = [](const JudgedPoint& one) { return one.point->workload.kv.layout == workloads::KvLayout::paged; };
   where("contiguous", [&](const JudgedPoint& one) { return !paged(one); });
   where("paged", paged);
   for (const std::int32_t d : {64, 128, 256}) {
-    where(fmt::format("head dim {}", d), [d](const JudgedPoint& one) { return one.point->workload.geometry.head_dim == d; });
+    where(fmt::format("head dim {}", d),
+          [d](const JudgedPoint& one) { return one.point->workload.geometry.head_dim == d; });
   }
   const std::array rows = {0, 8, 32, 1 << 20};
   for (std::size_t i = 0; i + 1 < rows.size(); ++i) {
@@ -160,7 +159,8 @@ std::string speed_ups(std::span<const JudgedPoint> judged) {
   }
   if (errors.empty() || clear == 0) return "";
   return fmt::format(
-      "\nOf {} speed-ups between two schedules of a shape, the ratio errs by {} % (median; p90 {} %). Of the {:.0f} whose "
+      "\nOf {} speed-ups between two schedules of a shape, the ratio errs by {} % (median; p90 {} %). Of the {:.0f} "
+      "whose "
       "measured times differ by more than {:.0f} %, {} % have the right sign.\n",
       errors.size(), percent(base::quantile(errors, 0.5)), percent(base::quantile(errors, 0.9)), clear, kClearGap * 100,
       percent(right / clear));
@@ -176,8 +176,8 @@ std::string own_times(const std::string& records) {
     const base::Fields record(document, records, "");
     if (record.text("executor") != "cuda" || !record.has("seconds")) continue;
     if (record.has("chosen")) continue;  // its plan's tiles are the choice's, not the schedule's
-    text += fmt::format("{},{},ok,{:.4f},{}\n", record.text("schedule"), record.text("workload"), record.number("seconds", 0, 1e6) * 1e6,
-                        record.text("kernel"));
+    text += fmt::format("{},{},ok,{:.4f},{}\n", record.text("schedule"), record.text("workload"),
+                        record.number("seconds", 0, 1e6) * 1e6, record.text("kernel"));
   }
   return text;
 }

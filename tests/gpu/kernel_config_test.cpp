@@ -82,8 +82,8 @@ TEST(KernelConfig, TheSimulatorKnowsWhichKernelRunsAPlan) {
   const simulator::KernelFamily family = simulator::load_kernel(std::string(simulator::kOwnKernel));
   const simulator::Machine machine = simulator::load_machine("h200-calibrated");
   std::size_t single = 0;
-  for (const char* spec : {"h=8/1,d=128:4q1s60", "h=32/8,d=128:3q1s700", "h=8/1,d=64:2q1s100_1q1s7", "h=40/2,d=128:2q1s90",
-                           "h=16/2,d=256:2q1s64", "h=8/1,d=128:4q2s60"}) {
+  for (const char* spec : {"h=8/1,d=128:4q1s60", "h=32/8,d=128:3q1s700", "h=8/1,d=64:2q1s100_1q1s7",
+                           "h=40/2,d=128:2q1s90", "h=16/2,d=256:2q1s64", "h=8/1,d=128:4q2s60"}) {
     const workloads::Workload w = workloads::parse_spec(spec);
     for (const simulator::KernelProfile& kernel : simulator::alternatives(family, w, machine, simulator::kAnyRows)) {
       schedules::Grid grid = simulator::grid_of(machine, kernel);

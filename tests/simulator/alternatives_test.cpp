@@ -33,13 +33,16 @@ KernelProfile config(const std::string& name, const workloads::Workload& workloa
   return {};
 }
 
-schedules::Plan plan_for(const std::string& schedule, const workloads::Workload& workload, const KernelProfile& kernel) {
+schedules::Plan plan_for(const std::string& schedule, const workloads::Workload& workload,
+                         const KernelProfile& kernel) {
   return schedules::make_plan(schedule, workload, grid_of(h200(), kernel));
 }
 
 TEST(Alternatives, HoldTheRowsWithTheLeastTiles) {
-  for (const auto& [spec, rows] : {std::pair{"h=8/1,d=128:1q1s1k", 8}, {"h=16/1,d=128:1q1s1k", 16},
-                                   {"h=30/1,d=128:1q1s1k", 32}, {"h=64/1,d=128:1q1s1k", 32}}) {
+  for (const auto& [spec, rows] : {std::pair{"h=8/1,d=128:1q1s1k", 8},
+                                   {"h=16/1,d=128:1q1s1k", 16},
+                                   {"h=30/1,d=128:1q1s1k", 32},
+                                   {"h=64/1,d=128:1q1s1k", 32}}) {
     const workloads::Workload workload = workloads::parse_spec(spec);
     const auto all = alternatives(own(), workload, h200(), workload.geometry.group());
     ASSERT_FALSE(all.empty()) << spec;
@@ -67,7 +70,8 @@ TEST(Alternatives, HaveClustersOnlyWhereTheMachineHas) {
 
 TEST(Alternatives, OtherGeometriesHaveNone) {
   EXPECT_TRUE(alternatives(own(), workloads::parse_spec("h=8/1,d=96:1q1s1k"), h200(), kAnyRows).empty());
-  EXPECT_TRUE(alternatives(load_kernel("fa3-d128"), workloads::parse_spec("h=8/1,d=128:1q1s1k"), h200(), kAnyRows).empty());
+  EXPECT_TRUE(
+      alternatives(load_kernel("fa3-d128"), workloads::parse_spec("h=8/1,d=128:1q1s1k"), h200(), kAnyRows).empty());
 }
 
 TEST(AsRun, ListsOfOneItemTakeTheShorterKernel) {
@@ -132,9 +136,22 @@ TEST(Clusters, AreResidentAsTheRuntimeSays) {
   struct Row {
     std::int32_t per_sm, cluster, resident;
   };
-  for (const Row& row : {Row{1, 2, 66}, {1, 4, 30}, {1, 8, 15}, {2, 2, 132}, {2, 4, 62}, {2, 8, 30}, {2, 16, 14},
-                         {3, 4, 92}, {3, 8, 45}, {3, 16, 21}, {4, 4, 124}, {4, 8, 62}, {4, 16, 28}, {5, 2, 330},
-                         {5, 4, 154}, {5, 16, 35}}) {
+  for (const Row& row : {Row{1, 2, 66},
+                         {1, 4, 30},
+                         {1, 8, 15},
+                         {2, 2, 132},
+                         {2, 4, 62},
+                         {2, 8, 30},
+                         {2, 16, 14},
+                         {3, 4, 92},
+                         {3, 8, 45},
+                         {3, 16, 21},
+                         {4, 4, 124},
+                         {4, 8, 62},
+                         {4, 16, 28},
+                         {5, 2, 330},
+                         {5, 4, 154},
+                         {5, 16, 35}}) {
     EXPECT_EQ(resident_workers(machine, row.cluster, row.per_sm), row.resident)
         << row.per_sm << " per SM, clusters of " << row.cluster;
   }

@@ -23,7 +23,8 @@ Target own_kernels() {
 
 std::vector<workloads::Workload> shapes() {
   std::vector<workloads::Workload> all;
-  for (const auto& [query_heads, kv_heads, head_dim] : {std::array{8, 1, 128}, {32, 8, 128}, {64, 8, 64}, {16, 2, 256}}) {
+  for (const auto& [query_heads, kv_heads, head_dim] :
+       {std::array{8, 1, 128}, {32, 8, 128}, {64, 8, 64}, {16, 2, 256}}) {
     const workloads::Geometry g = testing::geometry(query_heads, kv_heads, head_dim);
     for (const std::int32_t batch : {1, 3, 32}) {
       for (const std::int32_t length : {1, 63, 577, 8192, 100'000}) {
@@ -50,8 +51,8 @@ TEST(Candidates, AreNeverPredictedBelowTheirBound) {
       before = candidate.least_seconds;
       if (++looked_at % 7 != 0) continue;
       options.tile_q = candidate.kernel->most_rows;
-      const auto found = predict_with(std::numeric_limits<double>::infinity(), w, candidate.schedule,
-                                      *candidate.kernel, target, options);
+      const auto found = predict_with(std::numeric_limits<double>::infinity(), w, candidate.schedule, *candidate.kernel,
+                                      target, options);
       if (!found) continue;
       EXPECT_GE(found->timeline.seconds, candidate.least_seconds * (1 - 1e-9))
           << w.name << " " << candidate.schedule << " " << candidate.kernel->config;
