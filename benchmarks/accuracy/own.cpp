@@ -18,6 +18,8 @@
 #include "base/fields.h"
 #include "base/quantile.h"
 #include "base/text.h"
+#include "benchmarks/accuracy/statistics.h"
+#include "benchmarks/accuracy/tables.h"
 #include "reports/table.h"
 #include "simulator/alternatives.h"
 #include "studies/predict.h"
@@ -47,16 +49,6 @@ std::optional<double> predict_point(const Point& point, const studies::Target& t
 bool ragged(const Workload& w) {
   return std::any_of(w.requests.begin(), w.requests.end(),
                      [&](const workloads::Request& r) { return r != w.requests.front(); });
-}
-
-std::string percent(double ratio) {
-  return fmt::format("{:.1f}", ratio * 100);
-}
-
-double mean(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return sum / static_cast<double>(values.size());
 }
 
 /// The mean with its 95 % interval by resampling points.

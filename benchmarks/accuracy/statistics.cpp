@@ -16,10 +16,6 @@ namespace {
 /// Measured times that differ by no more than this are no order.
 constexpr double kClearRatio = 1.1;
 
-double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
 int sign(double value) {
   return (value > 0) - (value < 0);
 }
@@ -52,6 +48,10 @@ double regret(const std::vector<const JudgedPoint*>& kernels) {
 }
 
 }  // namespace
+
+double mean(const std::vector<double>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
 
 Summary summarize(std::span<const JudgedPoint> predictions, const std::function<bool(const JudgedPoint&)>& chosen) {
   std::vector<double> errors;

@@ -11,6 +11,9 @@
 
 namespace splitwave::accuracy {
 
+/// Of at least one value.
+double mean(const std::vector<double>& values);
+
 /// Errors of some predictions, ratios. `mean`, quantiles and `most` are of the absolute error, `bias` is the mean
 /// error.
 struct Summary {

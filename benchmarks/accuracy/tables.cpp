@@ -19,10 +19,6 @@ auto of_peer(const Peer& peer) {
   return [&peer](const JudgedPoint& one) { return one.peer == &peer; };
 }
 
-std::string percent(double ratio) {
-  return fmt::format("{:.1f}", ratio * 100);
-}
-
 reports::Table error_table(const std::string& first_column) {
   return {{{first_column, Align::left},
            {"n", Align::right},
@@ -59,6 +55,10 @@ std::string band(const Summary& errors) {
 }
 
 }  // namespace
+
+std::string percent(double ratio) {
+  return fmt::format("{:.1f}", ratio * 100);
+}
 
 std::string kernel_table(std::span<const JudgedPoint> predictions) {
   reports::Table table = error_table("kernel");

@@ -17,6 +17,9 @@ struct Judged {
   std::vector<JudgedPoint> without;
 };
 
+/// A ratio in percent with one decimal, without the sign.
+std::string percent(double ratio);
+
 /// A row per kernel, then all: n, MAPE, p50, p90, max, bias, roofline. Markdown.
 std::string kernel_table(std::span<const JudgedPoint> predictions);
 
