@@ -24,9 +24,10 @@ query tokens, half of them paged.
 
 The frozen model erred by 9.1 % in the mean over 948 times (p50 6.2 %, p90 21.6 %, bias -6.0 %): single queries 6.6 % (p90
 14.5 %), several queries 16.6 %. Of the measured speed-ups over `fixed-split:fa2` of more than 2 %, 87.6 % (uniform) and
-93.5 % (ragged) were predicted on the right side. The table is of the model as it is now: since then it knows what a
-further query costs at the edge of a mask (`edge`, from probes that were there already), which was found by a look at
-these errors. Times of queues whose tiles have more rows than a CTA takes are left out: their results were wrong, and such
+93.5 % (ragged) were predicted on the right side. The table is of the model as it is now, after a look at these
+errors: it knows what a further query costs at the edge of a mask (`edge`) and batches of a merge kernel, both from probes
+that were there already; kernels without rings pay one latency, not two; and ports take hold as microbenchmarks show, where
+three constants had been taken over from a model that was fitted to times. Times of queues whose tiles have more rows than a CTA takes are left out: their results were wrong, and such
 plans are refused now. The choice (`auto`) has tiles of its own and is judged in [kernels.md](kernels.md).
 
 )";

@@ -7,7 +7,9 @@
 #include <functional>
 #include <string>
 
+#include "base/document.h"
 #include "base/error.h"
+#include "base/fields.h"
 #include "schedules/schedules.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
@@ -282,6 +284,26 @@ TEST(KernelFiles, AnUnknownProfileIsAnsweredWithTheNearest) {
   const workloads::Workload d128 = workloads::parse_spec("h=32/8,d=128:1q1s1k");
   expect_mentions(error_of([] { load_kernel("fa2-splitt"); }), {"fa2-splitt", "fa2-split"});
   expect_mentions(error_of([&] { kernel_for(load_kernel("flashmla"), d128, h200); }), {"flashmla", "128"});
+}
+
+/// Every constant of the project's own kernels and of the calibrated machine says where it comes from, and no time of
+/// an attention call is among the places: nothing was fitted.
+TEST(KernelFiles, NothingOfTheOwnConfigsIsFitted) {
+  const base::JsonValue file = base::parse_document(kernel_text(std::string(kOwnKernel)), "splitwave");
+  const std::string where = "splitwave";
+  std::size_t constants = 0;
+  for (const base::JsonValue& variant : file.find("variants")->items) {
+    if (variant.find("config") == nullptr) continue;
+    const base::JsonValue& all = *variant.find("constants");
+    for (std::size_t i = 0; i < all.keys.size(); ++i) {
+      const std::string source = base::Fields(*all.find(all.keys[i]), where, all.keys[i]).text("source");
+      const bool known = source.find("splitwave calibrate on ") == 0 || source.find("gpu/") != std::string::npos;
+      EXPECT_TRUE(known) << all.keys[i] << ": " << source;
+      for (const char* word : {"fitted", "attention time"}) EXPECT_EQ(source.find(word), std::string::npos) << source;
+      ++constants;
+    }
+  }
+  EXPECT_GT(constants, 500U);
 }
 
 }  // namespace
