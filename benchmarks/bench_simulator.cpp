@@ -6,6 +6,7 @@
 
 #include "schedules/schedules.h"
 #include "simulator/simulate.h"
+#include "studies/choice_cache.h"
 #include "studies/choose.h"
 #include "studies/predict.h"
 #include "workloads/load.h"
@@ -98,6 +99,18 @@ void choose(benchmark::State& state, bool ragged) {
 
 BENCHMARK_CAPTURE(choose, uniform, false)->Arg(1)->Arg(8)->Arg(64)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(choose, ragged, true)->Arg(8)->Arg(256)->Unit(benchmark::kMicrosecond);
+
+/// The same where a choice for such a batch is there already. The goal is 2 us.
+void choose_again(benchmark::State& state) {
+  studies::Overrides own_kernel;
+  own_kernel.kernel = simulator::kOwnKernel;
+  studies::ChoiceCache choices(studies::target("h200-calibrated", own_kernel));
+  workloads::Workload workload = workloads::parse_spec("llama-3-8b:1q1s8k");
+  workload.requests.assign(static_cast<std::size_t>(state.range(0)), workload.requests.front());
+  while (state.KeepRunning()) benchmark::DoNotOptimize(choices.get(workload).grid.sms);
+}
+
+BENCHMARK(choose_again)->Arg(8)->Arg(256)->Unit(benchmark::kMicrosecond);
 
 }  // namespace
 
