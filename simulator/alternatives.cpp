@@ -72,7 +72,7 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const Worklo
   for (const KernelVariant& variant : family.variants) {
     if (!covers(variant, workload) || (rows != kAnyRows && variant.kernel.most_rows != wanted)) continue;
     for (const ClusterCosts& costs : variant.clusters) {
-      if (costs.cluster > 1 && machine.compute_capability < "9.0") continue;
+      if (costs.cluster > 1 && !has_capability(machine, 9)) continue;
       KernelProfile kernel = with_cluster(variant, costs);
       if (resident_workers(machine, kernel.cluster, ctas_per_sm(machine, kernel)) > 0) all.push_back(std::move(kernel));
     }

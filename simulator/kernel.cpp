@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <span>
 #include <stdexcept>
@@ -104,7 +103,7 @@ KernelProfile kernel_of_schedule(std::string_view schedule, std::int32_t num_spl
 
 /// griddepcontrol: compute capability 9.0 and later (CUDA C++ Programming Guide, programmatic dependent launch).
 bool waits_on_device(const Machine& machine, const KernelProfile& kernel) {
-  return kernel.programmatic_launch && std::atof(machine.compute_capability.c_str()) >= 9;
+  return kernel.programmatic_launch && has_capability(machine, 9);
 }
 
 }  // namespace

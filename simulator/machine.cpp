@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cstdlib>
 #include <numeric>
 #include <span>
 
@@ -158,6 +159,10 @@ const base::EmbeddedFile* shipped_file(const std::string& name) {
 }
 
 }  // namespace
+
+bool has_capability(const Machine& machine, double least) {
+  return std::atof(machine.compute_capability.c_str()) >= least;
+}
 
 Machine parse_machine(const std::string& text, const std::string& where) {
   const JsonValue document = base::parse_document(text, where);

@@ -79,6 +79,9 @@ struct MachineOverrides {
 /// The text of the file that load_machine() reads. Throws as it does.
 std::string machine_text(const std::string& name_or_file);
 
+/// Whether the machine's compute capability is `least` or later; false if it has none.
+bool has_capability(const Machine& machine, double least);
+
 /// A shipped machine by name or alias ("h200", "h100"; case does not matter) or a JSON file by path. Throws InputError
 /// with the nearest names, or with file, key, value and what is allowed.
 Machine load_machine(const std::string& name_or_file);

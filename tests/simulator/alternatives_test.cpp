@@ -63,6 +63,8 @@ TEST(Alternatives, HaveClustersOnlyWhereTheMachineHas) {
   for (const KernelProfile& kernel : alternatives(own(), workload, load_machine("a100"), kAnyRows)) {
     EXPECT_EQ(kernel.cluster, 1) << kernel.config;
   }
+  const auto on_b200 = alternatives(own(), workload, load_machine("b200"), kAnyRows);
+  EXPECT_TRUE(std::any_of(on_b200.begin(), on_b200.end(), [](const auto& kernel) { return kernel.cluster > 1; }));
   std::set<std::int32_t> sizes;
   for (const KernelProfile& kernel : alternatives(own(), workload, h200(), kAnyRows)) sizes.insert(kernel.cluster);
   EXPECT_EQ(sizes, (std::set<std::int32_t>{1, 2, 4, 8, 16}));

@@ -9,17 +9,14 @@
 
 #include "simulator/alternatives.h"
 #include "studies/choose.h"
+#include "tests/studies/target.h"
 #include "tests/support/battery.h"
 #include "workloads/load.h"
 
 namespace splitwave::studies {
 namespace {
 
-Target own_kernels() {
-  Overrides overrides;
-  overrides.kernel = simulator::kOwnKernel;
-  return target("h200-calibrated", overrides);
-}
+using tests::own_kernels;
 
 std::vector<workloads::Workload> shapes() {
   std::vector<workloads::Workload> all;

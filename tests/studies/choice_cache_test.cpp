@@ -7,16 +7,13 @@
 #include "schedules/validate.h"
 #include "simulator/alternatives.h"
 #include "studies/choose.h"
+#include "tests/studies/target.h"
 #include "workloads/load.h"
 
 namespace splitwave::studies {
 namespace {
 
-Target own_kernels() {
-  Overrides overrides;
-  overrides.kernel = simulator::kOwnKernel;
-  return target("h200-calibrated", overrides);
-}
+using tests::own_kernels;
 
 TEST(ChoiceCache, AnswersAsTheChoiceDoesForTheFirstOfABucket) {
   ChoiceCache cache(own_kernels());

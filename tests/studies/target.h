@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "simulator/kernel.h"
 #include "simulator/machine.h"
 #include "studies/target.h"
 
@@ -15,6 +16,13 @@ inline studies::Target target(const std::string& name, std::int32_t sms = 0) {
   result.machine = simulator::with_overrides(simulator::load_machine(name), {.sms = sms});
   result.name = result.machine.name;
   return result;
+}
+
+/// The calibrated H200 with the project's own kernels.
+inline studies::Target own_kernels() {
+  studies::Overrides overrides;
+  overrides.kernel = simulator::kOwnKernel;
+  return studies::target("h200-calibrated", overrides);
 }
 
 }  // namespace splitwave::tests
