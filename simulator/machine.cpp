@@ -231,6 +231,7 @@ Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
     machine.sms_per_gpc.assign(static_cast<std::size_t>(gpcs), overrides.sms / gpcs);
     for (std::int32_t i = 0; i < overrides.sms % gpcs; ++i) ++machine.sms_per_gpc[static_cast<std::size_t>(i)];
     if (machine.sms != overrides.sms) {
+      machine.cluster_sms_per_gpc.clear();
       machine.gpc_of_sm.clear();
       machine.port_of_sm.clear();
       machine.dispatch_order.clear();

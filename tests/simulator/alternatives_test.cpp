@@ -160,6 +160,12 @@ TEST(Clusters, AreResidentAsTheRuntimeSays) {
   }
 }
 
+TEST(Clusters, FitIntoFewerSms) {
+  const Machine few = with_overrides(h200(), {.sms = 16});
+  EXPECT_EQ(resident_workers(few, 8, 1), 0);  // eight GPCs of two SMs
+  EXPECT_EQ(resident_workers(few, 2, 1), 8);
+}
+
 TEST(Clusters, LoseNoSmRates) {
   const Machine machine = h200();
   const Machine pairs = clustered(machine, 2, 1);
