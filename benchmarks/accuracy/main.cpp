@@ -12,6 +12,7 @@
 
 #include "base/output_files.h"
 #include "base/text.h"
+#include "benchmarks/accuracy/ablation.h"
 #include "benchmarks/accuracy/draw.h"
 #include "benchmarks/accuracy/own.h"
 #include "benchmarks/accuracy/tables.h"
@@ -140,8 +141,10 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   }
   studies::Overrides own_kernel;
   own_kernel.kernel = simulator::kOwnKernel;
-  const std::string own_tables =
-      accuracy::own_tables(accuracy::judge_own(own, studies::target("h200-calibrated", own_kernel)));
+  const studies::Target own_target = studies::target("h200-calibrated", own_kernel);
+  const std::string own_tables = accuracy::own_tables(accuracy::judge_own(own, own_target)) +
+                                 "\nWith one mechanism of the model taken out at a time:\n\n" +
+                                 accuracy::ablation_table(own, own_target);
   return {{"docs/accuracy.md",
            accuracy::document(own_tables, judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
           {"docs/accuracy.csv", accuracy::all_predictions(judged)},

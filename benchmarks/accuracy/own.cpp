@@ -190,7 +190,12 @@ std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies:
 }
 
 std::string own_tables(std::span<const JudgedPoint> judged) {
-  return error_rows(judged) + speed_ups(judged);
+  const Order ranks = order(judged);
+  return error_rows(judged) + speed_ups(judged) +
+         fmt::format(
+             "Kendall's tau of the schedules of a shape is {:.2f} in the mean ({:.2f} median, {:.2f} p10); taking the "
+             "one that is predicted fastest loses {} % in the mean.\n",
+             ranks.tau_mean, ranks.tau_median, ranks.tau_p10, percent(ranks.regret_mean));
 }
 
 }  // namespace splitwave::accuracy
