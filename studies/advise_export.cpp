@@ -35,6 +35,30 @@ std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+/// Schedules whose predicted times differ by less than this are not told apart: twice the median error of the kernels
+/// that were judged (docs/accuracy.md).
+constexpr double kTie = 0.05;
+
+/// Whether `best` is `available`, or a given count of its library's call.
+bool same_library(const std::string& best, const std::string& available) {
+  return best == available || std::any_of(kSplitCalls.begin(), kSplitCalls.end(), [&](const SplitCall& call) {
+           return available == call.rule && best.rfind(std::string(call.schedule) + ":", 0) == 0;
+         });
+}
+
+/// Points at which another available schedule is that near to the best.
+std::size_t ties(const Advice& advice) {
+  return static_cast<std::size_t>(
+      std::count_if(advice.points.begin(), advice.points.end(), [&](const AdvicePoint& point) {
+        for (std::size_t i = 0; i < point.available_seconds.size(); ++i) {
+          const std::optional<double>& seconds = point.available_seconds[i];
+          const bool other = !same_library(point.best.schedule, advice.question.available[i]);
+          if (other && seconds && *seconds < point.best.seconds * (1 + kTie)) return true;
+        }
+        return false;
+      }));
+}
+
 /// The origin as lines that each begin with `mark`, the comment sign of the format.
 std::string comment(const Advice& advice, const AdviceOrigin& origin, std::string_view mark) {
   const workloads::Geometry& g = advice.question.geometry;
@@ -51,6 +75,12 @@ std::string comment(const Advice& advice, const AdviceOrigin& origin, std::strin
                    to_string(g.kind), g.query_heads, g.kv_heads, g.head_dim, g.value_dim, to_string(g.dtype),
                    storage_words(advice.question.kv), advice.question.query_len));
   line(fmt::format("Error band of the predictions: {}.", origin.error_band));
+  if (const std::size_t equal = ties(advice); equal > 0) {
+    line(fmt::format(
+        "At {} of {} points another schedule is within {:.0f} % of the best, less than predictions err: take "
+        "them as equal there.",
+        equal, advice.points.size(), kTie * 100));
+  }
   line(fmt::format("Made by {} with: {}", origin.build, origin.command));
   return text;
 }
