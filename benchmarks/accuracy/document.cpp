@@ -9,7 +9,8 @@ constexpr const char* kHead = R"(# Predicted against measured
 
 Written by `scripts/accuracy` from the measured times in `benchmarks/accuracy/`; do not edit. Every prediction with its
 breakdown is a line of [accuracy.csv](accuracy.csv). Errors are (predicted - measured) / measured; "data-sheet roofline"
-is the mean error of K and V over the data sheet's bandwidth, on the same points.
+is the mean error of K and V over the data sheet's bandwidth, on the same points; "waves alone" is that of wave counting:
+as many waves as the lists fill, each as long as its longest list at an equal share of that bandwidth.
 
 )";
 

@@ -41,10 +41,12 @@ struct JudgedPoint {
   const Peer* peer = nullptr;
   double seconds = 0;
   double roofline_seconds = 0;  ///< bytes of K and V over the data sheet's bandwidth
+  double waves_seconds = 0;     ///< of waves alone (own.h); 0: not asked for
   double bytes = 0;             ///< of K and V
   schedules::Breakdown parts;
   double error() const { return seconds / point->seconds - 1; }
   double roofline_error() const { return roofline_seconds / point->seconds - 1; }
+  double waves_error() const { return waves_seconds / point->seconds - 1; }
 };
 
 /// Predictions of all points whose kernel is one of peers(), in the order of peers(), then of the points. They point

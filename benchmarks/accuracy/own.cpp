@@ -34,16 +34,31 @@ constexpr int kResamples = 1000;
 /// Measured times that differ by no more than this are no clear speed-up.
 constexpr double kClearGap = 0.05;
 
-/// Nothing if the config is not predicted to run the plan.
-std::optional<double> predict_point(const Point& point, const studies::Target& target) {
+/// On the config that was measured; nothing if it is not predicted to run the plan.
+std::optional<studies::Prediction> predict_point(const Point& point, const studies::Target& target) {
   for (const simulator::KernelProfile& kernel :
        simulator::alternatives(*target.kernel, point.workload, target.machine, simulator::kAnyRows)) {
     if (kernel.config != point.note) continue;
-    const auto run =
-        studies::predict_with(std::numeric_limits<double>::infinity(), point.workload, point.kernel, kernel, target);
-    return run ? std::optional(run->timeline.seconds) : std::nullopt;
+    return studies::predict_with(std::numeric_limits<double>::infinity(), point.workload, point.kernel, kernel, target);
   }
   throw base::InputError(fmt::format("{} on {}: no kernel {} is known", point.kernel, point.workload.name, point.note));
+}
+
+/// Every wave takes what its longest list would at an equal share of the data sheet's bandwidth, and nothing else does.
+double seconds_of_waves(const studies::Prediction& run, const Workload& workload, const simulator::Machine& machine) {
+  const schedules::Plan& plan = run.plan;
+  std::int64_t longest = 0;
+  for (std::size_t list = 0; list + 1 < plan.cta_begin.size(); ++list) {
+    std::int64_t tokens = 0;
+    for (auto i = plan.cta_begin[list]; i < plan.cta_begin[list + 1]; ++i) {
+      tokens += plan.items[static_cast<std::size_t>(i)].tokens();
+    }
+    longest = std::max(longest, tokens);
+  }
+  const std::int64_t resident = run.grid.resident();
+  const std::int64_t waves = (plan.lists() + resident - 1) / resident;
+  return static_cast<double>(waves * longest * resident * workloads::kv_bytes_per_token(workload.geometry)) /
+         machine.dram_peak_bytes_per_second;
 }
 
 bool ragged(const Workload& w) {
@@ -69,18 +84,20 @@ void add_row(reports::Table& table, const std::string& title, std::span<const Ju
   std::vector<double> errors;
   double bias = 0;
   double roofline = 0;
+  double waves = 0;
   for (const JudgedPoint& one : judged) {
     if (!chosen(one)) continue;
     errors.push_back(std::abs(one.error()));
     bias += one.error();
     roofline += std::abs(one.roofline_error());
+    waves += std::abs(one.waves_error());
   }
   if (errors.empty()) return;
   const auto n = static_cast<double>(errors.size());
   table.rows.push_back({title, std::to_string(errors.size()), with_interval(errors),
                         percent(base::quantile(errors, 0.5)), percent(base::quantile(errors, 0.9)),
                         percent(base::quantile(errors, 0.99)), percent(base::quantile(errors, 1)),
-                        fmt::format("{:+.1f}", bias / n * 100), percent(roofline / n)});
+                        fmt::format("{:+.1f}", bias / n * 100), percent(roofline / n), percent(waves / n)});
 }
 
 std::string error_rows(std::span<const JudgedPoint> judged) {
@@ -92,7 +109,8 @@ std::string error_rows(std::span<const JudgedPoint> judged) {
                         {"p99", Align::right},
                         {"max", Align::right},
                         {"bias", Align::right},
-                        {"data-sheet roofline", Align::right}},
+                        {"data-sheet roofline", Align::right},
+                        {"waves alone", Align::right}},
                        {}};
   const auto where = [&](const std::string& title, const std::function<bool(const JudgedPoint&)>& chosen) {
     add_row(table, title, judged, chosen);
@@ -130,32 +148,43 @@ std::string error_rows(std::span<const JudgedPoint> judged) {
   return reports::to_markdown(table);
 }
 
-/// Speed-ups between all schedules of a shape.
-std::string speed_ups(std::span<const JudgedPoint> judged) {
+/// Speed-ups between all schedules of a shape, by a model's times.
+struct SpeedUps {
+  std::vector<double> errors;
+  double clear = 0;  ///< measured times differ clearly
+  double right = 0;  ///< of those on the right side
+};
+
+SpeedUps speed_ups_by(std::span<const JudgedPoint> judged, double JudgedPoint::*seconds) {
   std::map<std::string, std::vector<const JudgedPoint*>> shapes;
   for (const JudgedPoint& one : judged) shapes[one.point->workload.name].push_back(&one);
-  std::vector<double> errors;
-  double clear = 0;
-  double right = 0;
+  SpeedUps result;
   for (const auto& [name, points] : shapes) {
     for (std::size_t i = 0; i < points.size(); ++i) {
       for (std::size_t j = i + 1; j < points.size(); ++j) {
         const double measured = points[i]->point->seconds / points[j]->point->seconds;
-        const double predicted = points[i]->seconds / points[j]->seconds;
-        errors.push_back(std::abs(predicted / measured - 1));
+        const double predicted = points[i]->*seconds / (points[j]->*seconds);
+        result.errors.push_back(std::abs(predicted / measured - 1));
         if (std::abs(measured - 1) <= kClearGap) continue;
-        ++clear;
-        if ((predicted - 1) * (measured - 1) > 0) ++right;
+        ++result.clear;
+        if ((predicted - 1) * (measured - 1) > 0) ++result.right;
       }
     }
   }
-  if (errors.empty() || clear == 0) return "";
+  return result;
+}
+
+std::string speed_ups(std::span<const JudgedPoint> judged) {
+  const SpeedUps model = speed_ups_by(judged, &JudgedPoint::seconds);
+  const SpeedUps waves = speed_ups_by(judged, &JudgedPoint::waves_seconds);
+  if (model.errors.empty() || model.clear == 0) return "";
   return fmt::format(
-      "\nOf {} speed-ups between two schedules of a shape, the ratio errs by {} % (median; p90 {} %). Of the {:.0f} "
-      "whose "
-      "measured times differ by more than {:.0f} %, {} % have the right sign.\n",
-      errors.size(), percent(base::quantile(errors, 0.5)), percent(base::quantile(errors, 0.9)), clear, kClearGap * 100,
-      percent(right / clear));
+      "\nOf {} speed-ups between two schedules of a shape, the ratio errs by {} % (median; p90 {} %; waves alone: {} "
+      "and {} %). Of the {:.0f} whose measured times differ by more than {:.0f} %, {} % have the right sign (waves "
+      "alone: {} %).\n",
+      model.errors.size(), percent(base::quantile(model.errors, 0.5)), percent(base::quantile(model.errors, 0.9)),
+      percent(base::quantile(waves.errors, 0.5)), percent(base::quantile(waves.errors, 0.9)), model.clear,
+      kClearGap * 100, percent(model.right / model.clear), percent(waves.right / waves.clear));
 }
 
 }  // namespace
@@ -177,11 +206,12 @@ std::string own_times(const std::string& records) {
 std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies::Target& target) {
   std::vector<JudgedPoint> all;
   for (const Point& point : points) {
-    const std::optional<double> seconds = predict_point(point, target);
-    if (!seconds) continue;
+    const std::optional<studies::Prediction> run = predict_point(point, target);
+    if (!run) continue;
     JudgedPoint one;
     one.point = &point;
-    one.seconds = *seconds;
+    one.seconds = run->timeline.seconds;
+    one.waves_seconds = seconds_of_waves(*run, point.workload, target.machine);
     one.bytes = static_cast<double>(workloads::kv_bytes(point.workload));
     one.roofline_seconds = one.bytes / target.machine.dram_peak_bytes_per_second;
     all.push_back(one);
