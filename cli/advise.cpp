@@ -19,6 +19,7 @@
 #include "schedules/schedules.h"
 #include "studies/advise.h"
 #include "studies/advise_export.h"
+#include "studies/error_bands.h"
 #include "studies/sweep_axis.h"
 #include "studies/target.h"
 #include "workloads/limits.h"
@@ -135,7 +136,7 @@ void run_advise(AdviseCommand options) {
       progress.show(fmt::format("{} of {} points", finished, points));
     });
     const std::string build = fmt::format("splitwave {} ({})", base::version(), base::commit());
-    const std::string band = studies::error_band(target.machine.name, target.name, studies::shown_schedules(advice));
+    const std::string band = studies::error_band(target, studies::shown_schedules(advice));
     text = chosen->second(advice, {command_of(options), build, band});
   }
   if (options.file.empty()) {

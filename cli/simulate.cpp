@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <memory>
 
 #include "cli/commands.h"
@@ -9,6 +12,7 @@
 #include "cli/signals.h"
 #include "reports/record_table.h"
 #include "studies/choose.h"
+#include "studies/error_bands.h"
 #include "studies/records.h"
 
 namespace splitwave::cli {
@@ -22,6 +26,21 @@ struct SimulateCommand {
   std::string out;
   bool json = false;
 };
+
+/// A line per machine: how far such predictions were from measurements.
+std::string error_bands(const std::vector<reports::Record>& records, const std::vector<studies::Target>& machines) {
+  std::string lines;
+  for (const studies::Target& target : machines) {
+    std::vector<std::string> schedules;
+    for (const reports::Record& record : records) {
+      const std::string name = studies::judged_as(record.chosen.value_or(record.schedule));
+      const bool known = std::find(schedules.begin(), schedules.end(), name) != schedules.end();
+      if (record.machine == target.name && !known) schedules.push_back(name);
+    }
+    lines += fmt::format("error of predictions for {}: {}\n", target.name, studies::error_band(target, schedules));
+  }
+  return lines;
+}
 
 void simulate_all(const SimulateCommand& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
@@ -45,7 +64,7 @@ void simulate_all(const SimulateCommand& options) {
   }
   sink.finish();
   if (!options.json) {
-    print(reports::record_table(sink.records()));
+    print(reports::record_table(sink.records()) + '\n' + error_bands(sink.records(), machines));
   }
 }
 

@@ -8,13 +8,10 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "base/embedded_file.h"
 #include "base/error.h"
 #include "reports/table.h"
 
 namespace splitwave::studies {
-
-std::span<const base::EmbeddedFile> accuracy_files();
 
 namespace {
 
@@ -233,41 +230,6 @@ std::vector<std::string> shown_schedules(const Advice& advice) {
     if (!std::any_of(point.splits.begin(), point.splits.end(), is_split)) add(point.best.schedule);
   }
   return shown;
-}
-
-std::string error_band_from(std::string_view text, const std::string& where, const std::string& machine,
-                            const std::vector<std::string>& schedules) {
-  const auto json = nlohmann::json::parse(text, nullptr, false);
-  std::vector<std::string> bands;
-  std::vector<std::string> unjudged = schedules;
-  std::string source;
-  try {
-    for (const auto& entry : json.at("judged")) {
-      if (entry.at("machine").get<std::string>() != machine) continue;
-      source = entry.at("source").get<std::string>();
-      for (const auto& one : entry.at("schedules")) {
-        const auto name = one.at("schedule").get<std::string>();
-        if (std::erase(unjudged, name) == 0) continue;
-        bands.push_back(fmt::format("{} median {:.1f} %, p90 {:.1f} % over {} measured points", name,
-                                    one.at("median_error").get<double>() * 100, one.at("p90_error").get<double>() * 100,
-                                    one.at("points").get<std::int64_t>()));
-      }
-    }
-  } catch (const nlohmann::json::exception&) {
-    throw base::InputError(fmt::format(
-        "{}: not in the format of studies/advise_accuracy.json; allowed: judged, a list of machine, source and "
-        "schedules, each with schedule, points, median_error and p90_error",
-        where));
-  }
-  if (bands.empty()) return "not yet judged against measurements on this machine";
-  return fmt::format("{} ({}){}", fmt::join(bands, "; "), source,
-                     unjudged.empty() ? "" : fmt::format("; not yet judged: {}", fmt::join(unjudged, ", ")));
-}
-
-std::string error_band(const std::string& machine, const std::string& target,
-                       const std::vector<std::string>& schedules) {
-  if (machine != target) return "not judged: the machine has overrides, and was never measured";
-  return error_band_from(accuracy_files().front().text, "advise_accuracy", machine, schedules);
 }
 
 std::string advice_table(const Advice& advice, const AdviceOrigin& origin) {

@@ -14,22 +14,12 @@ namespace splitwave::studies {
 struct AdviceOrigin {
   std::string command;     ///< that makes the same advice again
   std::string build;       ///< "splitwave 0.1.0 (commit)"
-  std::string error_band;  ///< error_band() of the machine
+  std::string error_band;  ///< error_band() of the target
 };
 
 /// Names that the advice shows, as they were judged: its rules, then what else is best or takes a count ("fa3:4" is
 /// judged as fa3).
 std::vector<std::string> shown_schedules(const Advice& advice);
-
-/// How far predictions of the schedules for the machine are from measurements, in words, from
-/// studies/advise_accuracy.json: "not yet judged" if no measurements were set against them. An overridden machine (its
-/// target's name differs) was never measured.
-std::string error_band(const std::string& machine, const std::string& target,
-                       const std::vector<std::string>& schedules);
-
-/// The same from a text in the format of that file; `where` begins error messages. Throws InputError.
-std::string error_band_from(std::string_view text, const std::string& where, const std::string& machine,
-                            const std::vector<std::string>& schedules);
 
 /// Aligned table with the regret of every rule, then the cliffs.
 std::string advice_table(const Advice& advice, const AdviceOrigin& origin);

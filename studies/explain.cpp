@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "schedules/schedules.h"
 #include "studies/choose.h"
+#include "studies/error_bands.h"
 #include "studies/explain_limit.h"
 #include "studies/predict.h"
 
@@ -94,6 +95,7 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
   std::erase(others, name);
   e.alternatives = try_schedules(workload, target, others);
   e.limit = limit_of(e);
+  e.error_band = error_band(target, {judged_as(name)});
   return e;
 }
 

@@ -72,6 +72,7 @@ struct Explanation {
   double idle_sm_seconds = 0;             ///< time of the breakdown's idle part summed over the SMs
   std::vector<Alternative> alternatives;  ///< fastest first
   Limit limit;
+  std::string error_band;  ///< in words (studies/error_bands.h)
 };
 
 /// Explains one schedule, or with "auto" the default schedule that is fastest. Throws InputError as predict() does.

@@ -72,9 +72,10 @@ std::string better_lines(const Explanation& e) {
 std::string to_text(const Explanation& e) {
   const double sm_seconds = e.timeline.seconds * e.grid.sms;
   std::string text = fmt::format("{} on {}: {}\n", e.plan.schedule, e.machine, e.workload);
-  text += fmt::format("  {} predicted; {}, {} of what a plain read reaches\n\n",
-                      reports::format_seconds(e.timeline.seconds), reports::format_bandwidth(e.bytes_per_second),
-                      reports::format_percent(e.bandwidth_share));
+  text +=
+      fmt::format("  {} predicted; {}, {} of what a plain read reaches\n", reports::format_seconds(e.timeline.seconds),
+                  reports::format_bandwidth(e.bytes_per_second), reports::format_percent(e.bandwidth_share));
+  text += fmt::format("  error of such predictions: {}\n\n", e.error_band);
   text += fmt::format("Rule\n  num_splits {}: {}\n\n", e.plan.num_splits, e.plan.reason);
   text += fmt::format("Cut\n  {}\n\n", cut_line(e));
   text += fmt::format("Machine\n  {} SMs x {} resident CTAs of kernel {}; {:.2f} waves; quantization efficiency {}\n",
@@ -97,6 +98,7 @@ std::string to_json(const Explanation& e) {
       {"kernel", e.kernel.name},
       {"reason", e.plan.reason},
       {"seconds", e.timeline.seconds},
+      {"error_band", e.error_band},
       {"bytes", e.bytes},
       {"bytes_per_second", e.bytes_per_second},
       {"bandwidth_share", e.bandwidth_share},

@@ -24,7 +24,7 @@ using namespace splitwave;
 
 constexpr const char* kUsage = R"(usage:
   accuracy --write ROOT
-      docs/accuracy.md, docs/accuracy.csv and studies/advise_accuracy.json from the times in ROOT/benchmarks/accuracy
+      docs/accuracy.md, docs/accuracy.csv and studies/error_bands.json from the times in ROOT/benchmarks/accuracy
   accuracy --check ROOT
       ends with status 1 if --write would change one of these files
   accuracy SHAPES.csv TIMES.csv [--machine NAME] [--no-kernel-constants] [--rows] [--skip SHAPE,...]
@@ -142,15 +142,17 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   studies::Overrides own_kernel;
   own_kernel.kernel = simulator::kOwnKernel;
   const studies::Target own_target = studies::target("h200-calibrated", own_kernel);
-  const std::string own_tables = accuracy::own_tables(accuracy::judge_own(own, own_target)) +
+  const std::vector<accuracy::JudgedPoint> own_judged = accuracy::judge_own(own, own_target);
+  const std::string own_tables = accuracy::own_tables(own_judged) +
                                  "\nWith one mechanism of the model taken out at a time:\n\n" +
                                  accuracy::ablation_table(own, own_target);
-  return {{"docs/accuracy.md",
-           accuracy::document(own_tables, judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
-          {"docs/accuracy.csv", accuracy::all_predictions(judged)},
-          // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
-          {"studies/advise_accuracy.json",
-           accuracy::error_bands(std::vector{libraries(judged[0], judged[1]), judged.back()})}};
+  return {
+      {"docs/accuracy.md",
+       accuracy::document(own_tables, judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
+      {"docs/accuracy.csv", accuracy::all_predictions(judged)},
+      // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
+      {"studies/error_bands.json", accuracy::error_bands(std::vector{libraries(judged[0], judged[1]), judged.back()},
+                                                         own_judged, own_target.machine.name)}};
 }
 
 /// Writes the files, or returns 1 and names those that are not as they would be written.

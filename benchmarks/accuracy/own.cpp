@@ -136,13 +136,7 @@ std::string error_rows(std::span<const JudgedPoint> judged) {
       return packed > rows[i] && packed <= rows[i + 1];
     });
   }
-  std::vector<std::string> schedules;
-  for (const JudgedPoint& one : judged) {
-    if (std::find(schedules.begin(), schedules.end(), one.point->kernel) == schedules.end()) {
-      schedules.push_back(one.point->kernel);
-    }
-  }
-  for (const std::string& schedule : schedules) {
+  for (const std::string& schedule : schedules_of(judged)) {
     where("`" + schedule + "`", [&](const JudgedPoint& one) { return one.point->kernel == schedule; });
   }
   return reports::to_markdown(table);

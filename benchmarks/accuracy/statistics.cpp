@@ -49,6 +49,16 @@ double regret(const std::vector<const JudgedPoint*>& kernels) {
 
 }  // namespace
 
+std::vector<std::string> schedules_of(std::span<const JudgedPoint> judged) {
+  std::vector<std::string> schedules;
+  for (const JudgedPoint& one : judged) {
+    if (std::find(schedules.begin(), schedules.end(), one.point->kernel) == schedules.end()) {
+      schedules.push_back(one.point->kernel);
+    }
+  }
+  return schedules;
+}
+
 double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }

@@ -29,6 +29,9 @@ struct Summary {
 /// Of the predictions that `chosen` is true for; points is 0 if there are none.
 Summary summarize(std::span<const JudgedPoint> predictions, const std::function<bool(const JudgedPoint&)>& chosen);
 
+/// What ran the points (schedules, of others their kernels), in their order.
+std::vector<std::string> schedules_of(std::span<const JudgedPoint> judged);
+
 /// A class of sizes of K and V.
 struct SizeClass {
   std::string title;

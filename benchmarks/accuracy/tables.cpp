@@ -2,9 +2,11 @@
 #include "benchmarks/accuracy/tables.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "benchmarks/accuracy/statistics.h"
 #include "reports/table.h"
+#include "simulator/kernel.h"
 
 namespace splitwave::accuracy {
 namespace {
@@ -52,6 +54,19 @@ std::vector<std::string> order_row(const std::string& title, const Order& one) {
 std::string band(const Summary& errors) {
   return fmt::format(R"("points": {}, "median_error": {:.3f}, "p90_error": {:.3f})", errors.points, errors.p50,
                      errors.p90);
+}
+
+std::string schedule_band(std::string_view schedule, const Summary& errors) {
+  return fmt::format(R"(       {{"schedule": "{}", {}}})", schedule, band(errors));
+}
+
+/// An entry of error_bands.json; `kernel` is its key and value, or nothing.
+std::string machine_bands(std::string_view machine, const std::string& kernel, const Summary& errors,
+                          const std::vector<std::string>& schedules) {
+  return fmt::format(
+      "\n    {{\"machine\": \"{}\", {}{}, \"source\": \"docs/accuracy.md, scripts/accuracy\",\n     \"schedules\": "
+      "[\n{}\n     ]}}",
+      machine, kernel, band(errors), fmt::join(schedules, ",\n"));
 }
 
 }  // namespace
@@ -112,27 +127,28 @@ std::string all_predictions(std::span<const Judged> judged) {
   return text;
 }
 
-std::string error_bands(std::span<const Judged> judged) {
-  constexpr const char* source = "docs/accuracy.md, scripts/accuracy";
+std::string error_bands(std::span<const Judged> judged, std::span<const JudgedPoint> own,
+                        std::string_view own_machine) {
   std::string text =
-      "{\n  \"format\": 1,\n  \"note\": \"How well the simulator's predictions agree with measured kernels, written by "
-      "scripts/accuracy: per machine (its name in simulator/machines) and per schedule, points, median_error and "
-      "p90_error (ratios), and where the figures come from.\",\n  \"judged\": [";
-  const char* separator = "\n";
+      "{\n  \"format\": 2,\n  \"note\": \"How well the simulator's predictions agree with measured kernels, written by "
+      "scripts/accuracy: per machine (its name in simulator/machines), kernel (that runs all schedules; none: each in "
+      "its own library's) and schedule: points, median_error and p90_error (ratios), and where the figures come "
+      "from.\",\n  \"judged\": [";
   for (const Judged& machine : judged) {
-    text += fmt::format("{}    {{\"machine\": \"{}\", {}, \"source\": \"{}\",\n     \"schedules\": [", separator,
-                        machine.machine, band(summarize(machine.own, all)), source);
-    const char* inner = "\n";
+    std::vector<std::string> schedules;
     for (const Peer& peer : peers()) {
       const Summary errors = summarize(machine.own, of_peer(peer));
-      if (errors.points == 0 || peer.schedule.empty()) continue;
-      text += fmt::format("{}       {{\"schedule\": \"{}\", {}}}", inner, peer.schedule, band(errors));
-      inner = ",\n";
+      if (errors.points > 0 && !peer.schedule.empty()) schedules.push_back(schedule_band(peer.schedule, errors));
     }
-    text += "\n     ]}";
-    separator = ",\n";
+    text += machine_bands(machine.machine, "", summarize(machine.own, all), schedules) + ",";
   }
-  return text + "\n  ]\n}\n";
+  std::vector<std::string> schedules;
+  for (const std::string& schedule : schedules_of(own)) {
+    const auto is_it = [&](const JudgedPoint& one) { return one.point->kernel == schedule; };
+    schedules.push_back(schedule_band(schedule, summarize(own, is_it)));
+  }
+  const std::string kernel = fmt::format(R"("kernel": "{}", )", simulator::kOwnKernel);
+  return text + machine_bands(own_machine, kernel, summarize(own, all), schedules) + "\n  ]\n}\n";
 }
 
 }  // namespace splitwave::accuracy

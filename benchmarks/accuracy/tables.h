@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "benchmarks/accuracy/judge.h"
@@ -38,7 +39,8 @@ std::string all_predictions(std::span<const Judged> judged);
 std::string document(const std::string& own, const Judged& seen, const Judged& xqa, const Judged& shapes,
                      std::span<const Judged> unseen);
 
-/// studies/advise_accuracy.json: per machine and schedule, how well predictions agree with measurements.
-std::string error_bands(std::span<const Judged> judged);
+/// studies/error_bands.json: per machine and schedule, how well predictions agree with measurements of others' kernels,
+/// and of the project's own on one machine.
+std::string error_bands(std::span<const Judged> judged, std::span<const JudgedPoint> own, std::string_view own_machine);
 
 }  // namespace splitwave::accuracy

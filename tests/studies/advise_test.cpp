@@ -16,6 +16,7 @@
 #include "schedules/schedules.h"
 #include "simulator/machine.h"
 #include "studies/advise_export.h"
+#include "studies/error_bands.h"
 #include "studies/predict.h"
 #include "tests/cli/process.h"
 #include "tests/studies/target.h"
@@ -188,7 +189,7 @@ TEST(Advise, ColumnsAndBandsAreOfSchedulesThatServe) {
   const Advice mla = advise(question("deepseek-v3"), target("h200"), 2, [](std::size_t) {});
   EXPECT_EQ(std::count(mla.question.rules.begin(), mla.question.rules.end(), "flashmla"), 1);
   EXPECT_EQ(mla.question.available, mla.question.rules);
-  const std::string band = error_band("h200", "h200", shown_schedules(mla));
+  const std::string band = error_band(target("h200"), shown_schedules(mla));
   for (const char* other : {"fa2", "flashinfer", "lean:ort"}) {
     EXPECT_EQ(std::count(mla.question.rules.begin(), mla.question.rules.end(), other), 0) << other;
     EXPECT_EQ(band.find(other), std::string::npos) << band;
@@ -233,24 +234,6 @@ TEST(Advise, CliffsAreStepsWhereTimeGrowsFasterThanWork) {
   const double per_request = *found.at(1, 0).rule_seconds[0] / 5 / (*found.at(0, 0).rule_seconds[0] / 4);
   EXPECT_DOUBLE_EQ(cliff->jump, per_request);
   EXPECT_GT(cliff->jump, kCliff);
-}
-
-TEST(ErrorBand, IsReadFromTheFileOfMeasuredAccuracyAndNeverInvented) {
-  const std::string text = R"({"format":1,"judged":[{"machine":"h200","points":506,"median_error":0.058,)"
-                           R"("p90_error":0.17,"source":"docs/accuracy.md","schedules":[{"schedule":"fa3",)"
-                           R"("points":129,"median_error":0.04,"p90_error":0.1}]}]})";
-  const std::vector<std::string> fa3 = {"fa3"};
-  EXPECT_EQ(error_band_from(text, "f", "h200", fa3),
-            "fa3 median 4.0 %, p90 10.0 % over 129 measured points (docs/accuracy.md)");
-  EXPECT_EQ(error_band_from(text, "f", "h200", {"fa2", "fa3"}),
-            "fa3 median 4.0 %, p90 10.0 % over 129 measured points (docs/accuracy.md); not yet judged: fa2");
-  EXPECT_NE(error_band_from(text, "f", "h200", {"lean"}).find("not yet judged against"), std::string::npos);
-  EXPECT_NE(error_band_from(text, "f", "a100", fa3).find("not yet judged against"), std::string::npos);
-  EXPECT_NE(error_band("h200", "h200 (sms=100)", fa3).find("not judged"), std::string::npos);
-  EXPECT_NE(error_band("h200", "h200", {"fixed-split:fa2"}).find("fixed-split:fa2"), std::string::npos);
-  EXPECT_NE(error_band("b200", "b200", fa3).find("not yet judged"), std::string::npos);
-  EXPECT_THROW(error_band_from("{", "f", "h200", fa3), base::InputError);
-  EXPECT_THROW(error_band_from(R"({"judged":[{"machine":"h200"}]})", "f", "h200", fa3), base::InputError);
 }
 
 /// What a table lookup must answer, by the words of the export: the largest tabulated values that are not above.
