@@ -128,6 +128,7 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
   std::vector<std::pair<std::int32_t, std::int64_t>> sizes;  // and lists of their pieces
   for (std::int32_t size = 256; !packs_splits && size <= (1 << 18); size *= 2) {
     sizes.emplace_back(size, pieces_of(workload, size));
+    if (size >= facts.longest) break;  // larger ones cut nothing either
   }
   std::vector<Candidate> all;
   for (const KernelProfile& kernel : kernels) {
