@@ -102,7 +102,7 @@ void print_table(const Arguments& arguments) {
   });
   accuracy::Judged judged = judge(points, arguments.machine);
   if (arguments.rows) {
-    fmt::print("{}", accuracy::all_predictions({&judged, 1}));
+    fmt::print("{}", accuracy::all_predictions({&judged, 1}, {}, ""));
     return;
   }
   fmt::print("{}", accuracy::kernel_table(arguments.no_kernel_constants ? judged.without : judged.own));
@@ -149,7 +149,7 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   return {
       {"docs/accuracy.md",
        accuracy::document(own_tables, judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
-      {"docs/accuracy.csv", accuracy::all_predictions(judged)},
+      {"docs/accuracy.csv", accuracy::all_predictions(judged, own_judged, own_target.machine.name)},
       // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
       {"studies/error_bands.json", accuracy::error_bands(std::vector{libraries(judged[0], judged[1]), judged.back()},
                                                          own_judged, own_target.machine.name)}};

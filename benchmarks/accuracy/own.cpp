@@ -205,6 +205,7 @@ std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies:
     JudgedPoint one;
     one.point = &point;
     one.seconds = run->timeline.seconds;
+    one.parts = run->timeline.breakdown;
     one.waves_seconds = seconds_of_waves(*run, point.workload, target.machine);
     one.bytes = static_cast<double>(workloads::kv_bytes(point.workload));
     one.roofline_seconds = one.bytes / target.machine.dram_peak_bytes_per_second;

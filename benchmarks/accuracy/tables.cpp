@@ -107,21 +107,29 @@ std::string order_table(const Judged& judged) {
   return reports::to_markdown(table);
 }
 
-std::string all_predictions(std::span<const Judged> judged) {
+std::string all_predictions(std::span<const Judged> judged, std::span<const JudgedPoint> own,
+                            std::string_view own_machine) {
   std::string text =
-      "machine,kernel,shape,measured_us,predicted_us,error_percent,without_constants_us,roofline_us,launch_us,ramp_us,"
-      "stream_us,compute_us,merge_us,wait_us,idle_us\n";
+      "machine,kernel,config,shape,measured_us,predicted_us,error_percent,without_constants_us,roofline_us,launch_us,"
+      "ramp_us,stream_us,compute_us,merge_us,wait_us,idle_us\n";
+  const auto row = [&](std::string_view machine, std::string_view kernel, std::string_view config,
+                       const JudgedPoint& one, const std::string& without) {
+    text += fmt::format("{},{},{},{},{:.3f},{:.3f},{:.1f},{},{:.3f}", machine, kernel, config, one.point->workload.name,
+                        one.point->seconds * 1e6, one.seconds * 1e6, one.error() * 100, without,
+                        one.roofline_seconds * 1e6);
+    const schedules::Breakdown& p = one.parts;
+    for (const double part : {p.launch, p.ramp, p.stream, p.compute, p.merge, p.wait, p.idle}) {
+      text += fmt::format(",{:.2f}", part * 1e6);
+    }
+    text += '\n';
+  };
+  for (const JudgedPoint& one : own) {
+    row(own_machine, fmt::format("{} {}", simulator::kOwnKernel, one.point->kernel), one.point->note, one, "");
+  }
   for (const Judged& machine : judged) {
     for (std::size_t i = 0; i < machine.own.size(); ++i) {
       const JudgedPoint& one = machine.own[i];
-      const schedules::Breakdown& p = one.parts;
-      text += fmt::format("{},{},{},{:.3f},{:.3f},{:.1f},{:.3f},{:.3f}", machine.machine, one.point->kernel,
-                          one.point->workload.name, one.point->seconds * 1e6, one.seconds * 1e6, one.error() * 100,
-                          machine.without[i].seconds * 1e6, one.roofline_seconds * 1e6);
-      for (const double part : {p.launch, p.ramp, p.stream, p.compute, p.merge, p.wait, p.idle}) {
-        text += fmt::format(",{:.2f}", part * 1e6);
-      }
-      text += '\n';
+      row(machine.machine, one.point->kernel, "", one, fmt::format("{:.3f}", machine.without[i].seconds * 1e6));
     }
   }
   return text;

@@ -30,8 +30,9 @@ std::string size_table(std::span<const JudgedPoint> predictions);
 /// Sign of the speed-up between kernels and Kendall's tau, with the kernels' own constants and without. Markdown.
 std::string order_table(const Judged& judged);
 
-/// Every prediction, one per line.
-std::string all_predictions(std::span<const Judged> judged);
+/// Every prediction, one per line, those of the project's own kernels first.
+std::string all_predictions(std::span<const Judged> judged, std::span<const JudgedPoint> own,
+                            std::string_view own_machine);
 
 /// docs/accuracy.md: one H200 whose kernels were looked at, a kernel that was predicted before it was compared, then
 /// shapes and machines that were not looked at.
