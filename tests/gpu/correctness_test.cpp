@@ -71,9 +71,8 @@ void expect_exact(const Workload& w, const Tensors& tensors, const Result<double
 /// Why a plan may be refused: its merge waits for more CTAs than are resident, or its queue holds tiles of more rows
 /// than a CTA takes.
 bool may_be_refused(const Plan& plan, const KernelConfig& v) {
-  const bool several_row_blocks = std::any_of(plan.outputs.begin(), plan.outputs.end(), [&](const auto& tile) {
-    return tile.rows() > 8 * v.row_tiles;
-  });
+  const bool several_row_blocks = std::any_of(plan.outputs.begin(), plan.outputs.end(),
+                                              [&](const auto& tile) { return tile.rows() > 8 * v.row_tiles; });
   return plan.merge == MergeKind::host_cta || (plan.dispatch == schedules::Dispatch::queue && several_row_blocks);
 }
 
