@@ -27,8 +27,7 @@ struct CompareOptions {
   WorkloadOptions workload{"real", {}};
   MachineOptions machine{{"h100-sxm", "h200"}};
   std::vector<std::string> schedules;
-  std::string executor = "cpu";
-  std::int32_t threads = 0;
+  ExecutorChoice executor;
   studies::TimingBudget budget{9, 0.1, 0.25};
   std::string out;
   bool json = false;
@@ -39,17 +38,18 @@ struct CompareOptions {
 MachineOptions predicted_machines(const CompareOptions& options) {
   MachineOptions machines = options.machine;
   machines.measure_cpu = false;  // for the executor's
-  if (options.machine.measure_cpu && options.executor != studies::kThisCpu) {
-    throw base::InputError(fmt::format(
-        "--measure-cpu: --executor {} does not run on this computer's CPU; allowed: --executor cpu", options.executor));
+  if (options.machine.measure_cpu && options.executor.name != studies::kThisCpu) {
+    throw base::InputError(
+        fmt::format("--measure-cpu: --executor {} does not run on this computer's CPU; allowed: --executor cpu",
+                    options.executor.name));
   }
   if (std::erase(machines.gpus, studies::kThisCpu) == 0) {
     return machines;
   }
-  if (options.executor != studies::kThisCpu) {
+  if (options.executor.name != studies::kThisCpu) {
     throw base::InputError(fmt::format(
         "--gpu cpu: --executor {} does not run on it; allowed: --executor cpu, or the machines of 'splitwave gpus'",
-        options.executor));
+        options.executor.name));
   }
   if (const std::string changed = studies::override_words(options.machine.overrides); !changed.empty()) {
     throw base::InputError(fmt::format("--gpu cpu:{} does not apply to it; allowed: --threads", changed));
@@ -60,7 +60,7 @@ MachineOptions predicted_machines(const CompareOptions& options) {
 /// All but the executor: measuring a CPU takes time that bad input must not.
 studies::Comparison load(const CompareOptions& options) {
   const MachineOptions machines = predicted_machines(options);
-  require_executor(options.executor);
+  require_executor(options.executor.name);
   studies::Comparison comparison;
   comparison.begin = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
   comparison.suite = options.workload.workload;
@@ -79,8 +79,10 @@ int compare_all(const CompareOptions& options) {
   base::expect_absent(folder / "report.md");
   base::expect_absent(folder / "figures");
   RecordSink sink(folder.string(), options.json);
-  comparison.executor =
-      make_executor(options.executor, thread_count(options.threads), options.machine.measure_cpu, options.budget);
+  ExecutorChoice executor = options.executor;
+  executor.measure_cpu = options.machine.measure_cpu;
+  executor.sms = options.machine.overrides.sms;
+  comparison.executor = make_executor(executor, options.budget);
   studies::CheckCount checks;
   {
     Progress progress(studies::work_of(comparison));
@@ -109,8 +111,8 @@ void add_compare(CLI::App& program, int& status) {
   add_workload_options(*verb, options->workload);
   add_machine_options(*verb, options->machine);
   add_schedule_option(*verb, options->schedules);
-  add_executor_option(*verb, options->executor);
-  add_threads_option(*verb, options->threads);
+  add_executor_option(*verb, options->executor.name);
+  add_threads_option(*verb, options->executor.threads);
   add_samples_option(*verb, options->budget.samples);
   add_out_option(*verb, options->out,
                  "folder for records.jsonl, records.csv, report.md and figures/; out/<UTC time> if not given");

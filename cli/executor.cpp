@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/executor.h"
 
+#include "cli/options.h"
 #include "cli/output.h"
 #include "studies/measure_cuda.h"
 
 namespace splitwave::cli {
 
 void require_executor(const std::string& name) {
-  if (name == "cuda") {
-    studies::require_cuda();
-  }
+  if (name == "cuda") studies::require_cuda();
 }
 
-studies::Executor make_executor(const std::string& name, std::int32_t threads, bool measure_cpu,
-                                const studies::TimingBudget& budget) {
-  studies::Executor executor =
-      name == "cuda" ? studies::cuda_executor(budget) : studies::cpu_executor(threads, measure_cpu, budget);
+studies::Executor make_executor(const ExecutorChoice& choice, const studies::TimingBudget& budget) {
+  studies::Executor executor = choice.name == "cuda"
+                                   ? studies::cuda_executor(budget, choice.sms)
+                                   : studies::cpu_executor(thread_count(choice.threads), choice.measure_cpu, budget);
   if (!executor.target.note.empty()) note(executor.target.note);
   return executor;
 }

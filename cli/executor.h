@@ -9,11 +9,18 @@
 
 namespace splitwave::cli {
 
+/// What the user may say of an executor.
+struct ExecutorChoice {
+  std::string name = "cpu";  ///< or "cuda"
+  std::int32_t threads = 0;  ///< of a CPU; 0: all
+  bool measure_cpu = false;  ///< measure a CPU's constants anew
+  std::int32_t sms = 0;      ///< of a CUDA device; 0: all
+};
+
 /// Throws MissingError, naming what is allowed, if this binary or this computer lacks what the executor needs.
 void require_executor(const std::string& name);
 
-/// "cpu", with so many threads (studies::cpu_executor), or "cuda". Tells the user what there is to know about it.
-studies::Executor make_executor(const std::string& name, std::int32_t threads, bool measure_cpu,
-                                const studies::TimingBudget& budget);
+/// The executor: studies::cpu_executor or studies::cuda_executor. Tells the user what there is to know about it.
+studies::Executor make_executor(const ExecutorChoice& choice, const studies::TimingBudget& budget);
 
 }  // namespace splitwave::cli

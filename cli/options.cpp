@@ -210,6 +210,12 @@ std::vector<studies::Target> load_machines(const MachineOptions& options, std::i
   return machines;
 }
 
+void add_device_sms_option(CLI::App& app, std::int32_t& sms) {
+  app.add_option("--sms", sms, "with --executor cuda: run on so many of the device's SMs, a green context")
+      ->type_name("N")
+      ->check(integer_between(1, kMostSms));
+}
+
 std::int32_t thread_count(std::int32_t option) {
   return option > 0 ? option : std::max(1, static_cast<std::int32_t>(std::thread::hardware_concurrency()));
 }

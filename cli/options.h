@@ -60,6 +60,9 @@ std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options);
 /// InputError also for --measure-cpu where none is this computer's CPU.
 std::vector<studies::Target> load_machines(const MachineOptions& options, std::int32_t threads);
 
+/// --sms of verbs that run on a CUDA device.
+void add_device_sms_option(CLI::App& app, std::int32_t& sms);
+
 /// Threads that the option stands for.
 std::int32_t thread_count(std::int32_t option);
 

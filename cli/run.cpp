@@ -21,8 +21,7 @@ struct RunOptions {
   WorkloadOptions workload;
   std::vector<std::string> schedules;
   std::vector<std::string> algorithms;
-  std::string executor = "cpu";
-  std::int32_t threads = 0;
+  ExecutorChoice executor;
   studies::TimingBudget budget;
   std::string out;
   bool json = false;
@@ -45,8 +44,7 @@ studies::CheckCount run_schedules(const RunOptions& options, RecordSink& sink,
                                   const std::vector<workloads::Workload>& loaded) {
   const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
   catch_stop_signals();
-  const studies::Executor executor =
-      make_executor(options.executor, thread_count(options.threads), false, options.budget);
+  const studies::Executor executor = make_executor(options.executor, options.budget);
   return run_each(
       loaded, sink, [&](const workloads::Workload& workload) { return executor.work(workload, names.size()); },
       [&](const workloads::Workload& workload, const studies::MeasureOutput& output) {
@@ -71,11 +69,15 @@ studies::CheckCount run_algorithms(const RunOptions& options, RecordSink& sink,
 
 int run_all(const RunOptions& options) {
   const bool algorithms = !options.algorithms.empty();
-  if (algorithms && options.executor != "cpu") {
-    throw base::InputError("--algorithm with --executor " + options.executor +
+  if (algorithms && options.executor.name != "cpu") {
+    throw base::InputError("--algorithm with --executor " + options.executor.name +
                            ": the papers' algorithms run on the CPU only; allowed: cpu");
   }
-  require_executor(options.executor);
+  if (options.executor.sms != 0 && options.executor.name != "cuda") {
+    throw base::InputError("--sms: --executor " + options.executor.name +
+                           " has threads, not SMs; allowed: --executor cuda, or --threads");
+  }
+  require_executor(options.executor.name);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   RecordSink sink(options.out, options.json);
   const studies::CheckCount checks =
@@ -101,12 +103,13 @@ void add_run(CLI::App& program, int& status) {
       "  splitwave run -w llama-3-8b:4q1s4k\n"
       "  splitwave run -w llama-3-8b:4q1s4k --schedule lean,fixed-split:4 --threads 2\n"
       "  splitwave run -w batch.json --json > measured.jsonl\n"
-      "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean\n"
+      "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean --sms 64\n"
       "  splitwave run -w llama-3-8b:1q1s4k --algorithm flash-attention-1,flash-decoding:128x16");
   add_workload_options(*verb, options->workload);
   add_schedule_option(*verb, options->schedules);
-  add_executor_option(*verb, options->executor);
-  add_threads_option(*verb, options->threads);
+  add_executor_option(*verb, options->executor.name);
+  add_threads_option(*verb, options->executor.threads);
+  add_device_sms_option(*verb, options->executor.sms);
   add_samples_option(*verb, options->budget.samples);
   add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");
   add_json_option(*verb, options->json, "one record per line (docs/records.md)");

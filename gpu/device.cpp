@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "gpu/cuda_check.h"
+#include "gpu/sm_partition.h"
 
 namespace splitwave::gpu {
 
@@ -62,7 +63,9 @@ Device current_device() {
   const std::lock_guard lock(mutex);
   auto place = known.find(index);
   if (place == known.end()) place = known.emplace(index, query_device(index)).first;
-  return place->second;
+  Device device = place->second;
+  if (partition_sms() > 0) device.sms = partition_sms();
+  return device;
 }
 
 }  // namespace splitwave::gpu

@@ -9,7 +9,7 @@ namespace splitwave::gpu {
 /// The current CUDA device.
 struct Device {
   std::string name;
-  std::int32_t sms = 0;
+  std::int32_t sms = 0;                 ///< of the thread's partition, if it has one (gpu/sm_partition.h)
   std::int32_t compute_capability = 0;  ///< 10 * major + minor: 90 for Hopper
   std::int64_t memory_bytes = 0;
   std::int64_t l2_bytes = 0;

@@ -17,6 +17,7 @@
 #include "base/fields.h"
 #include "base/text.h"
 #include "simulator/constants.h"
+#include "simulator/partition.h"
 
 namespace splitwave::simulator {
 
@@ -212,6 +213,27 @@ Machine load_machine(const std::string& name_or_file) {
   return parse_machine(found.text, found.where);
 }
 
+namespace {
+
+/// A part of the chip where its SMs are known by number, else as many spread evenly over its GPCs.
+void change_sms(Machine& machine, std::int32_t sms) {
+  if (sms == machine.sms) return;
+  if (sms < machine.sms && !machine.gpc_of_sm.empty()) {
+    keep_sms(machine, sms_of_partition(machine, sms));
+    return;
+  }
+  const auto gpcs = std::min(static_cast<std::int32_t>(machine.sms_per_gpc.size()), sms);
+  machine.sms_per_gpc.assign(static_cast<std::size_t>(gpcs), sms / gpcs);
+  for (std::int32_t i = 0; i < sms % gpcs; ++i) ++machine.sms_per_gpc[static_cast<std::size_t>(i)];
+  machine.cluster_sms_per_gpc.clear();
+  machine.gpc_of_sm.clear();
+  machine.port_of_sm.clear();
+  machine.dispatch_order.clear();
+  machine.sms = sms;
+}
+
+}  // namespace
+
 Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
   const bool any = overrides.sms != 0 || overrides.dram_peak_bytes_per_second != 0 || overrides.l2_bytes != 0 ||
                    overrides.clock_hz != 0;
@@ -227,16 +249,7 @@ Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
   double compute = 1;
   if (overrides.sms != 0) {
     compute *= static_cast<double>(overrides.sms) / machine.sms;
-    const auto gpcs = std::min(static_cast<std::int32_t>(machine.sms_per_gpc.size()), overrides.sms);
-    machine.sms_per_gpc.assign(static_cast<std::size_t>(gpcs), overrides.sms / gpcs);
-    for (std::int32_t i = 0; i < overrides.sms % gpcs; ++i) ++machine.sms_per_gpc[static_cast<std::size_t>(i)];
-    if (machine.sms != overrides.sms) {
-      machine.cluster_sms_per_gpc.clear();
-      machine.gpc_of_sm.clear();
-      machine.port_of_sm.clear();
-      machine.dispatch_order.clear();
-    }
-    machine.sms = overrides.sms;
+    change_sms(machine, overrides.sms);
   }
   if (overrides.clock_hz != 0) {
     compute *= overrides.clock_hz / machine.clock_hz;

@@ -90,9 +90,9 @@ Machine load_machine(const std::string& name_or_file);
 Machine parse_machine(const std::string& text, const std::string& where);
 
 /// The machine with overrides applied. Rates of the SMs (tensor cores, special functions) scale with their number and
-/// clock; DRAM and L2 belong to the memory system and do not. With another number of SMs, nothing is known of SMs by
-/// number. Plateau and asymptote of DRAM go with its peak. Throws
-/// InputError if a CPU is asked for what it lacks.
+/// clock; DRAM and L2 belong to the memory system and do not. Fewer SMs are those of a green context where the
+/// machine's are known by number (simulator/partition.h); otherwise, and of more, nothing is known by number. Plateau
+/// and asymptote of DRAM go with its peak. Throws InputError if a CPU is asked for what it lacks.
 Machine with_overrides(Machine machine, const MachineOverrides& overrides);
 
 /// Names of the shipped machines, sorted.

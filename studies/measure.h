@@ -2,6 +2,7 @@
 #pragma once
 
 #include <limits>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -47,6 +48,8 @@ struct Executor {
   Target target;
   /// Rows of a report's environment: what was measured, and how.
   std::vector<std::pair<std::string, std::string>> environment;
+  /// What has to live as long as the executor: the part of the device's SMs that it runs on.
+  std::shared_ptr<const void> held;
 
   /// Work that measure() reports to the watcher for a workload, in bytes that pass through the CPU.
   double (*work)(const workloads::Workload& workload, std::size_t schedules) = nullptr;

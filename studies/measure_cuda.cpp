@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "gpu/device.h"
 #include "gpu/kernel_config.h"
 #include "gpu/measure.h"
+#include "gpu/sm_partition.h"
 #include "simulator/kernel.h"
 #include "studies/choose.h"
 #include "studies/predict.h"
@@ -160,18 +162,23 @@ Target device_target() {
   }
   const std::vector<std::string> known = simulator::machine_names();
   const bool calibrated = std::find(known.begin(), known.end(), machine + "-calibrated") != known.end();
+  overrides.sms = gpu::partition_sms();
   Target result = target(calibrated ? machine + "-calibrated" : machine, overrides);
-  result.name = machine;
+  result.name = overrides.sms == 0 ? machine : fmt::format("{} (sms={})", machine, overrides.sms);
   return result;
 }
 
-Executor cuda_executor(const TimingBudget& budget) {
+Executor cuda_executor(const TimingBudget& budget, std::int32_t sms) {
+  require_cuda();
   Executor cuda;
+  const std::int32_t all = gpu::current_device().sms;
+  if (sms != 0 && sms != all) cuda.held = std::make_shared<gpu::SmPartition>(sms);
   cuda.target = device_target();
   const gpu::Device device = gpu::current_device();
   const std::string machine = machine_of_device(device.name);
   cuda.environment = {
       {"Device", fmt::format("{}, driver {}, CUDA {}", device.name, device.driver, device.cuda)},
+      {"SMs", fmt::format("{} of {}", device.sms, all)},
       {"Timing", fmt::format("cold caches: copies of K and V in rotation; median, p20 and p80 of {} replays of a CUDA "
                              "graph (docs/measuring.md)",
                              measure_options(budget).replays)},

@@ -3,6 +3,8 @@
 // without CUDA; a build without CUDA has it too, and it says so.
 #pragma once
 
+#include <cstdint>
+
 #include "studies/measure.h"
 
 namespace splitwave::studies {
@@ -11,10 +13,11 @@ namespace splitwave::studies {
 void require_cuda();
 
 /// The current CUDA device as a target of predictions, with the project's own kernels: the shipped machine that it is,
-/// calibrated where that is shipped too. Throws as require_cuda().
+/// calibrated where that is shipped too, with the SMs of the thread's partition. Throws as require_cuda().
 Target device_target();
 
-/// The current CUDA device. Throws as require_cuda().
-Executor cuda_executor(const TimingBudget& budget);
+/// The current CUDA device, or a part of its SMs (gpu/sm_partition.h); 0: all. Throws as require_cuda(), and InputError
+/// if it cannot be parted so.
+Executor cuda_executor(const TimingBudget& budget, std::int32_t sms = 0);
 
 }  // namespace splitwave::studies

@@ -16,7 +16,7 @@ Target device_target() {
   return {};
 }
 
-Executor cuda_executor(const TimingBudget& /*budget*/) {
+Executor cuda_executor(const TimingBudget& /*budget*/, std::int32_t /*sms*/) {
   require_cuda();
   return {};
 }

@@ -100,6 +100,7 @@ TEST(BadInput, Names) {
       {{"run", "-w", kSmall, "--algorithm", "one-pass:1"}, {"one-pass", "nothing"}},
       {{"run", "-w", kSmall, "--algorithm", "all", "--schedule", "lean"}, {"--algorithm", "--schedule"}},
       {{"run", "-w", kSmall, "--algorithm", "all", "--threads", "2"}, {"--algorithm", "--threads"}},
+      {{"run", "-w", kSmall, "--sms", "8"}, {"--sms", "allowed: --executor cuda"}},
       {{"run", "-w", kSmall, "--algorithm", "all", "--executor", "cuda"}, {"--algorithm", "cuda", "allowed: cpu"}},
       {{"compare", "--executor", "cuda"}, {"cuda", "allowed: cpu"}, 3},
       {{"calibrate", "--executor", "cuda"}, {"cuda", "allowed: cpu"}, 3},

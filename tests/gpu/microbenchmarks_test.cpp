@@ -6,10 +6,12 @@
 #include <set>
 #include <vector>
 
+#include "base/error.h"
 #include "device_fixture.h"
 #include "gpu/microbenchmarks/bandwidth.h"
 #include "gpu/microbenchmarks/launch_times.h"
 #include "gpu/microbenchmarks/topology.h"
+#include "gpu/sm_partition.h"
 
 namespace splitwave::testing {
 namespace {
@@ -77,6 +79,24 @@ TEST_F(Microbenchmarks, EveryCtaOfAWaveHasAnSmOfItsOwn) {
       EXPECT_EQ(std::set<std::int32_t>(cluster.begin(), cluster.end()).size(), static_cast<std::size_t>(places.size));
     }
   }
+}
+
+TEST_F(Microbenchmarks, APartHasItsSmsToItself) {
+  const std::int32_t all = gpu::current_device().sms;
+  if (gpu::current_device().compute_capability != 90 || all < 64) GTEST_SKIP() << "groups of eight are Hopper's";
+  std::set<std::int32_t> larger;
+  for (const std::int32_t sms : {64, 16}) {
+    const gpu::SmPartition part(sms);
+    EXPECT_EQ(gpu::current_device().sms, sms);
+    const std::vector<std::int32_t> placed = gpu::place_ctas(sms, 1, 1).front();
+    const std::set<std::int32_t> seen(placed.begin(), placed.end());
+    EXPECT_EQ(seen.size(), static_cast<std::size_t>(sms));
+    if (sms == 16) EXPECT_TRUE(std::includes(larger.begin(), larger.end(), seen.begin(), seen.end()));
+    larger = seen;
+  }
+  EXPECT_EQ(gpu::current_device().sms, all);
+  EXPECT_THROW(gpu::SmPartition(all + 1), base::InputError);
+  EXPECT_THROW(gpu::SmPartition(3), base::InputError);
 }
 
 TEST_F(Microbenchmarks, OnlyTheSmsOfTheMaskRead) {

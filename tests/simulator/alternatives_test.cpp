@@ -161,7 +161,7 @@ TEST(Clusters, AreResidentAsTheRuntimeSays) {
 }
 
 TEST(Clusters, FitIntoFewerSms) {
-  const Machine few = with_overrides(h200(), {.sms = 16});
+  const Machine few = with_overrides(load_machine("h200"), {.sms = 16});
   EXPECT_EQ(resident_workers(few, 8, 1), 0);  // eight GPCs of two SMs
   EXPECT_EQ(resident_workers(few, 2, 1), 8);
 }
