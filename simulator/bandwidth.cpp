@@ -39,11 +39,11 @@ double share_measured(std::span<const double> by_sms, double all, std::span<Stre
 
 }  // namespace
 
-MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share) {
+MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share, double waited_share) {
   MemoryLaw law;
   law.bytes_in_flight = bytes_in_flight;
-  law.latency_seconds = dram_share * machine.dram_latency_seconds + (1 - dram_share) * machine.l2_latency_seconds;
-  law.queue_seconds = dram_share * machine.dram_queue_seconds;
+  law.latency_seconds = waited_share * machine.dram_latency_seconds + (1 - waited_share) * machine.l2_latency_seconds;
+  law.queue_seconds = waited_share * machine.dram_queue_seconds;
   law.asymptote = machine.dram_asymptote;
   law.plateau = machine.dram_bytes_per_second;
   law.dram_share = dram_share;

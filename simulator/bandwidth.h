@@ -30,8 +30,9 @@ struct MemoryLaw {
       by_sms;  ///< measured bandwidth by streaming CTAs (a CPU's threads); if not empty, the whole law
 };
 
-/// The law for CTAs with `bytes_in_flight` each, a share of whose bytes comes from DRAM.
-MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share);
+/// The law for CTAs with `bytes_in_flight` each, of whose bytes DRAM delivers a share, and a share comes with DRAM's
+/// latency: also those that another CTA is waiting for.
+MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share, double waited_share);
 
 /// Fills in the rates of `classes`: each CTA gets the least of its cap and a common level x,
 /// where x is bytes in flight over the loaded latency, or the max-min fair share once DRAM or L2 is full. Returns x;

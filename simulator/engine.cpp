@@ -148,6 +148,19 @@ double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item)
          std::ceil(item.tokens() / tile) * tile * per_token;
 }
 
+/// When the last arithmetic of the item whose last byte is there ends.
+double Engine::end_of_arithmetic(const Slot& slot, const schedules::Item& item) {
+  if (kernel_->most_tokens > 0) {
+    // Much of what an SM does for a CTA comes before its last byte, in the time that the byte takes.
+    double& issued = group_of(slot).issued_until;
+    issued = std::max(issued, slot.arithmetic_until + kernel_->crowd_start_seconds) + work_->issue_seconds;
+    return std::max(now_ + work_->issue_seconds, issued);
+  }
+  // Items are computed in order: a short one that was prefetched waits for the arithmetic of the one before.
+  const double arithmetic = kernel_->refills_after_use ? arithmetic_seconds(slot, item) : 0;
+  return std::max(now_ + drain_seconds(slot, item), slot.arithmetic_until + arithmetic);
+}
+
 /// When the loads of the next item begin, if they do not wait for the end of this one. In a kernel whose warps load and
 /// compute in turn they run ahead by a window, which they fill at the rate that all CTAs at work allow.
 double Engine::resume_time(const Slot& slot, double end) {
@@ -163,12 +176,11 @@ void Engine::end_stream(std::int32_t index) {
   streams_.remove(index, group.weight);
   --group.streaming;
   mark(slot.group);
+  slot.state = SlotState::timed;
+  if (kernel_->most_tokens > 0) join_waiting(group);
   const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
   const bool more = slot.item + 1 < slot.item_end;
-  // Items are computed in order: a short one that was prefetched waits for the arithmetic of the one before.
-  const double arithmetic = kernel_->refills_after_use ? arithmetic_seconds(slot, item) : 0;
-  const double end =
-      std::max(now_ + drain_seconds(slot, item), slot.arithmetic_until + arithmetic) + kernel_->epilogue_seconds;
+  const double end = end_of_arithmetic(slot, item) + kernel_->epilogue_seconds;
   slot.arithmetic_until = end;
   if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = end;
   if (options_.spans) {
@@ -191,13 +203,46 @@ void Engine::end_stream(std::int32_t index) {
 void Engine::end_timed(std::int32_t index) {
   Slot& slot = at(index);
   if (slot.item < slot.item_end) {
-    slot.state = SlotState::joining;
-    joining_.push_back(index);
-    ++group_of(slot).streaming;
-    return mark(slot.group);
+    if (has_room(group_of(slot))) return join(index);
+    slot.state = SlotState::waiting;
+    return;
   }
   finish_list(index, now_);
   freed_.push_back({index, 0, 0});
+}
+
+void Engine::join(std::int32_t index) {
+  Slot& slot = at(index);
+  slot.state = SlotState::joining;
+  joining_.push_back(index);
+  ++group_of(slot).streaming;
+  mark(slot.group);
+}
+
+/// Kernels that ask for all of their items at once are served SM by SM in the order of their requests, which takes the
+/// CTAs of an SM out of step: one streams for the SM, or as many as it takes to keep the memory busy. Rings ask for
+/// little at a time, in turn.
+bool Engine::has_room(const Group& group) const {
+  if (kernel_->most_tokens == 0 || group.streaming == 0) return true;
+  const MemoryLaw& law = work_->law;
+  double streaming = 0;
+  for (std::int32_t index = group.first_slot; index < group.first_slot + options_.ctas_per_sm; ++index) {
+    const Slot& slot = slots_[static_cast<std::size_t>(index)];
+    if (slot.state == SlotState::streaming || slot.state == SlotState::joining) streaming += slot.bytes;
+  }
+  return streaming * machine_->sms < law.asymptote * law.latency_seconds;
+}
+
+/// A stream of the SMs has ended: those that have waited longest begin.
+void Engine::join_waiting(const Group& group) {
+  for (;;) {
+    std::int32_t next = -1;
+    for (std::int32_t index = group.first_slot; index < group.first_slot + options_.ctas_per_sm; ++index) {
+      if (at(index).state == SlotState::waiting && (next < 0 || at(index).until < at(next).until)) next = index;
+    }
+    if (next < 0 || !has_room(group)) return;
+    join(next);
+  }
 }
 
 void Engine::finish_list(std::int32_t index, double time) {

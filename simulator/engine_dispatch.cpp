@@ -115,7 +115,7 @@ void Engine::start_first_wave() {
       continue;
     }
     const std::int32_t kind = kinds_.kind_of_sm.empty() ? 0 : kinds_.kind_of_sm[static_cast<std::size_t>(sm)];
-    groups_.push_back({1, static_cast<std::int32_t>(slots_.size()), 0, sm, kind, 0, false});
+    groups_.push_back({1, 0, static_cast<std::int32_t>(slots_.size()), 0, sm, kind, 0, false});
     for (std::int32_t k = 0; k < per_sm; ++k) {
       slots_.emplace_back();
       slots_.back().group = static_cast<std::int32_t>(number);
@@ -129,7 +129,8 @@ void Engine::start_first_wave() {
   streams_.reset(limits_, slots_.size());
   const double full = busy_.all / (machine_->sms * per_sm);
   const double lead = first_prologue_seconds(*machine_, *kernel_) + work_->cold_seconds + work_->table_seconds +
-                      full * kernel_->crowd_start_seconds + options_.worker_prologue_seconds;
+                      (kernel_->most_tokens > 0 ? 0 : full * kernel_->crowd_start_seconds) +
+                      options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
     if (list >= 0) {

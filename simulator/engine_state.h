@@ -18,10 +18,11 @@
 
 namespace splitwave::simulator {
 
-enum class SlotState : std::uint8_t { idle, timed, joining, streaming };
+/// waiting: its latency is over, and what it asked for comes after what another CTA of its SM asked for.
+enum class SlotState : std::uint8_t { idle, timed, waiting, joining, streaming };
 
 struct Slot {
-  double until = 0;             ///< timed: when the phase ends
+  double until = 0;             ///< timed: when the phase ends; waiting: when it ended
   double bytes = 0;             ///< of the current item
   double arithmetic_until = 0;  ///< end of the item before, which may still be computed while this one streams
   std::int32_t list = -1;
@@ -36,6 +37,7 @@ struct Slot {
 
 struct Group {
   std::int32_t weight = 0;  ///< SMs
+  double issued_until = 0;  ///< arithmetic of CTAs that hold their items
   std::int32_t first_slot = 0;
   std::int32_t streaming = 0;
   std::int32_t sm = 0;     ///< its first SM
@@ -84,6 +86,9 @@ class Engine {
   void end_stream(std::int32_t index);
   void enter_timed(std::int32_t index, double until);
   void end_timed(std::int32_t index);
+  void join(std::int32_t index);
+  bool has_room(const Group& group) const;
+  void join_waiting(const Group& group);
   void finish_list(std::int32_t index, double time);
   void order_freed();
   double work_left(std::int32_t index) const;
@@ -109,6 +114,7 @@ class Engine {
   Limits limits_of(double ctas, const TokenSeconds& arithmetic) const;
   const Fill& fill(std::size_t cost);
   double fill_seconds(double bytes, const Fill& start) const;
+  double end_of_arithmetic(const Slot& slot, const schedules::Item& item);
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;
   double arithmetic_seconds(const Slot& slot, const schedules::Item& item) const;
   double resume_time(const Slot& slot, double end);

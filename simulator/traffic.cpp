@@ -17,25 +17,24 @@ using schedules::Plan;
 /// Which list read each token of one KV head last: ranges that do not overlap, by their first token.
 class LastReads {
  public:
-  /// List `list` reads [begin, end). Returns how many of these tokens were read by one of the `window` lists up to it.
-  std::int64_t read(std::int32_t begin, std::int32_t end, std::int32_t list, std::int64_t window) {
-    std::int64_t again = 0;
+  /// List `list` reads [begin, end): `seen(tokens, before)` is told which list read how many of these tokens last.
+  template <typename Seen>
+  void read(std::int32_t begin, std::int32_t end, std::int32_t list, Seen seen) {
     auto next = ranges_.upper_bound(begin);
     if (next != ranges_.begin() && std::prev(next)->second.end > begin) --next;
     while (next != ranges_.end() && next->first < end) {
       const std::int32_t first = next->first;
       const Range range = next->second;
-      if (list - range.list < window) again += std::min(range.end, end) - std::max(first, begin);
+      seen(std::min(range.end, end) - std::max(first, begin), range.list);
       if (first == begin && range.end == end) {
         next->second.list = list;
-        return again;
+        return;
       }
       next = ranges_.erase(next);
       if (first < begin) ranges_.emplace_hint(next, first, Range{begin, range.list});
       if (range.end > end) next = ranges_.emplace_hint(next, end, Range{range.end, range.list});
     }
     ranges_.emplace_hint(next, begin, Range{end, list});
-    return again;
   }
 
  private:
@@ -61,7 +60,8 @@ std::int64_t partial_rows(const Plan& plan, const Work& work, std::int32_t kept)
 
 }  // namespace
 
-KvTokens count_shared_reads(const workloads::Workload& workload, const Plan& plan, std::int64_t window) {
+KvTokens count_shared_reads(const workloads::Workload& workload, const Plan& plan, std::int64_t resident,
+                            std::int64_t kept) {
   std::unordered_map<std::int64_t, LastReads> heads;
   KvTokens tokens;
   for (std::int32_t list = 0; list < plan.lists(); ++list) {
@@ -70,9 +70,14 @@ KvTokens count_shared_reads(const workloads::Workload& workload, const Plan& pla
       const schedules::OutputTile& output = plan.outputs[static_cast<std::size_t>(item.output)];
       const std::int64_t head =
           std::int64_t{output.request} * workload.geometry.kv_heads + schedules::kv_head(workload, output);
-      const std::int64_t again = heads[head].read(item.kv_begin, item.kv_end, list, window);
-      tokens.l2 += again;
-      tokens.dram += item.tokens() - again;
+      std::int64_t fresh = item.tokens();
+      heads[head].read(item.kv_begin, item.kv_end, list, [&](std::int64_t again, std::int32_t before) {
+        const bool together = before != list && list < resident;
+        if (!together && list - before > kept) return;
+        (together ? tokens.together : tokens.l2) += again;
+        fresh -= again;
+      });
+      tokens.dram += fresh;
     }
   }
   return tokens;

@@ -12,15 +12,18 @@
 
 namespace splitwave::simulator {
 
-/// Tokens of KV heads that the items of a plan read, K and V together.
+/// Tokens of KV heads that the items of a plan read, K and V together, by where they come from.
 struct KvTokens {
   std::int64_t dram = 0;
-  std::int64_t l2 = 0;
+  std::int64_t together = 0;  ///< from L2, asked for while another list's request is still on its way from DRAM
+  std::int64_t l2 = 0;        ///< from L2, which had them
 };
 
-/// What DRAM delivers where items share K and V: a token comes from L2 if a list fewer than `window` lists before has
-/// read it (the list itself included), else from DRAM. Lists count in the order of the plan.
-KvTokens count_shared_reads(const workloads::Workload& workload, const schedules::Plan& plan, std::int64_t window);
+/// Where tokens come from if items share K and V, by the list that read a token before: lists of the first wave, of
+/// `resident`, start together; later ones fall out of step, and find what at most `kept` lists before them have read,
+/// or they themselves; else DRAM delivers it again. Lists count in the order of the plan.
+KvTokens count_shared_reads(const workloads::Workload& workload, const schedules::Plan& plan, std::int64_t resident,
+                            std::int64_t kept);
 
 /// Bytes of one row of a partial result: fp32, with its LSE.
 std::int64_t partial_row_bytes(const workloads::Geometry& geometry);

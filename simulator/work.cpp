@@ -27,14 +27,27 @@ bool stays_in_l2(const Workload& workload, const Machine& machine) {
   return static_cast<double>(workloads::kv_bytes(workload)) <= machine.l2_kept * static_cast<double>(machine.l2_bytes);
 }
 
-/// Share of the K and V that the items read that DRAM delivers.
-double dram_share(const Workload& workload, const Plan& plan, const Machine& machine, bool warm,
-                  std::int32_t resident) {
-  if (warm) return 0;
-  if (machine.cpu || reads_once(workload, plan)) return 1;
-  const KvTokens tokens = count_shared_reads(workload, plan, stays_in_l2(workload, machine) ? plan.lists() : resident);
-  const auto all = static_cast<double>(tokens.dram + tokens.l2);
-  return all > 0 ? static_cast<double>(tokens.dram) / all : 1;
+/// Shares of the K and V that the items read.
+struct Shares {
+  double dram = 1;    ///< that DRAM delivers
+  double waited = 1;  ///< that come with DRAM's latency
+};
+
+Shares shares_of(const Workload& workload, const Plan& plan, const Machine& machine, bool warm, std::int32_t resident) {
+  if (warm) return {0, 0};
+  if (machine.cpu || reads_once(workload, plan)) return {};
+  // What a list reads lies in L2 until as much has been read as L2 keeps, by all lists.
+  double read = 0;
+  for (const schedules::Item& item : plan.items) read += item.tokens();
+  const double list_bytes =
+      read * static_cast<double>(workloads::kv_bytes_per_token(workload.geometry)) / std::max(1, plan.lists());
+  const double l2 = machine.l2_kept * static_cast<double>(machine.l2_bytes);
+  const bool all = stays_in_l2(workload, machine) || l2 >= list_bytes * plan.lists();
+  const std::int64_t kept = all ? plan.lists() : static_cast<std::int64_t>(l2 / list_bytes);
+  const KvTokens tokens = count_shared_reads(workload, plan, resident, kept);
+  const auto sum = static_cast<double>(tokens.dram + tokens.together + tokens.l2);
+  if (sum <= 0) return {};
+  return {static_cast<double>(tokens.dram) / sum, static_cast<double>(tokens.dram + tokens.together) / sum};
 }
 
 /// Counts the outputs' rows and finds the different heights of their tiles.
@@ -74,12 +87,18 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
       continue;
     }
     const TokenSeconds token = seconds_per_token(machine, kernel, workload.geometry, rows);
+    if (kernel.most_tokens > 0) {
+      work.issue_seconds = token.crowded * kernel.tile_tokens;
+      work.seconds_per_byte.emplace_back();
+      continue;
+    }
     work.seconds_per_byte.push_back({token.crowded / work.bytes_per_token, token.alone / work.bytes_per_token});
   }
   const bool warm = options.l2 == L2State::warm && stays_in_l2(workload, machine);
-  const double share = dram_share(workload, plan, machine, warm, resident);
-  work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), share);
-  work.law.latency_seconds *= kernel.latency_scale;
+  const Shares shares = shares_of(workload, plan, machine, warm, resident);
+  work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), shares.dram, shares.waited);
+  // By how much L2 is nearer than memory does not depend on how a kernel asks.
+  work.law.latency_seconds += (kernel.latency_scale - 1) * machine.dram_latency_seconds;
   if (kernel.refills_after_use) {
     work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;
   }

@@ -23,6 +23,8 @@ struct Work {
   MemoryLaw law;
   double table_seconds = 0;  ///< of the first wave: from DRAM instead of L2
   double cold_seconds = 0;   ///< of the first wave: its dependent loads that touch pages that no TLB holds
+  /// What a CTA that holds its items takes of its SM, which no other has meanwhile; all of its arithmetic.
+  double issue_seconds = 0;
 
   /// Index into heights and seconds_per_byte.
   std::size_t cost_of(const schedules::Item& item) const {

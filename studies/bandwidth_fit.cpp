@@ -29,7 +29,7 @@ double law_bandwidth(const Machine& machine, const BandwidthPoint& point) {
   if (least > 0) {
     classes.push_back({static_cast<double>((machine.sms - fuller) * least), machine.sm_bytes_per_second / least, 0});
   }
-  simulator::share_bandwidth(simulator::memory_law(machine, point.bytes_in_flight, 1), classes);
+  simulator::share_bandwidth(simulator::memory_law(machine, point.bytes_in_flight, 1, 1), classes);
   double total = 0;
   for (const simulator::StreamClass& one : classes) total += one.ctas * one.rate;
   return total;

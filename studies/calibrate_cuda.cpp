@@ -145,11 +145,12 @@ void calibrate_l2(Work& work) {
     if (one.rate.median < kWarmShare * most) break;
     warm = one.footprint_bytes;
   }
-  work.add("l2_capacity", static_cast<double>(warm) / 1048576, "MiB",
-           fmt::format(
-               "largest footprint that is read again at {:.0f} % of L2's bandwidth, each CTA its own part; the driver "
-               "reports {} MiB",
-               kWarmShare * 100, work.device.l2_bytes >> 20));
+  work.add("l2_capacity", static_cast<double>(work.device.l2_bytes) / 1048576, "MiB", "as the driver says");
+  work.add(
+      "l2_kept", static_cast<double>(warm) / static_cast<double>(work.device.l2_bytes), "1",
+      fmt::format("{:.4g} MiB, the largest footprint that is read again at {:.0f} % of L2's bandwidth, each CTA its "
+                  "own part",
+                  static_cast<double>(warm) / 1048576, kWarmShare * 100));
   work.add("l2_bandwidth", most / 1e9, "GB/s",
            "every SM reads its part of a footprint again and again, 128 KiB in flight");
   const std::vector<gpu::ReadPoint> rings = gpu::stream_l2_alone();
@@ -271,7 +272,7 @@ std::vector<gpu::KernelProbe> probe_all_kernels(Work& work) {
 void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes) {
   ProbeBase base;
   base.launch_seconds = work.machine.launch_seconds;
-  base.l2_latency_seconds = work.machine.l2_latency_seconds;
+  base.ring_l2_seconds = work.ring_latency - (work.machine.dram_latency_seconds - work.machine.l2_latency_seconds);
   base.clock_hz = work.machine.clock_hz;
   base.latency_scale = work.ring_latency / work.machine.dram_latency_seconds;
   base.source = work.source;

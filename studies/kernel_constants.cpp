@@ -76,7 +76,7 @@ class Writer {
         times_(probed),
         merge_times_(merging),
         launch_(base.launch_seconds * 1e9),
-        latency_(base.l2_latency_seconds * base.latency_scale * 1e9) {}
+        latency_(base.ring_l2_seconds * 1e9) {}
 
   Json write() {
     resources();
@@ -126,22 +126,22 @@ class Writer {
     add("clusters", "CTA", probed_.clusters);
   }
 
-  /// A kernel that holds its item: what a CTA takes of an SM that is full of others, and the rest.
+  /// A kernel that holds its item: what an SM that is full takes for each CTA, and the rest of what a lone one takes.
   void whole_item() {
-    std::vector<double> crowded;
+    double crowded = 0;
     Json single = Json::array();
     for (std::size_t i = 0; i < probed_.clusters.size(); ++i) {
       const std::int32_t cluster = probed_.clusters[i];
       const double lone = times_.at(cluster, false, ProbeKind::item, times_.round(cluster));
       const double wave = times_.each(cluster, false, ProbeKind::waves);
       const double on_sm = probed_.resources[i].where.ctas_per_sm;
-      crowded.push_back(on_sm > 1 ? std::max(0.0, (wave - lone + launch_) / (on_sm - 1)) : 0);
-      single.push_back(rounded(std::max(0.0, lone - launch_ - latency_ - crowded.back())));
+      if (i == 0) crowded = on_sm > 1 ? wave / on_sm : 0;
+      single.push_back(rounded(std::max(0.0, lone - launch_ - latency_ - crowded)));
     }
     add("fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
     add("single_item_fixed", "ns", single);
     add("most_tokens", "token", times_.round(1), "derived");
-    add_clocks("crowded_clocks", crowded.front(), times_.round(1));
+    add_clocks("crowded_clocks", crowded, times_.round(1));
     single_crowd_start();
   }
 

@@ -26,7 +26,7 @@ std::vector<ProbedConfig> gather(const std::vector<gpu::KernelProbe>& probes);
 /// What the machine's constants say of what the probes include, seconds.
 struct ProbeBase {
   double launch_seconds = 0;
-  double l2_latency_seconds = 0;  ///< of the machine
+  double ring_l2_seconds = 0;  ///< latency of a ring of copies from L2
   double clock_hz = 0;
   double latency_scale = 1;  ///< latency of a ring of copies over the machine's
   std::string source;        ///< begins each constant's

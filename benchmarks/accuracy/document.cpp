@@ -33,6 +33,15 @@ plans are refused now. The choice (`auto`) has tiles of its own and is judged in
 
 )";
 
+constexpr const char* kBySms = R"(
+### On part of the SMs
+
+The same kernels on 16 to 128 of the device's SMs and on all of them, by green contexts (`compare --executor cuda --sms N`;
+[measuring.md](measuring.md), "Part of the SMs"), predicted with `--sms N`: 12 uniform and 12 ragged workloads of other
+seeds, six schedules. No constant knows of them.
+
+)";
+
 constexpr const char* kSeen = R"(## One H200, kernels that were looked at
 
 Decode attention, fp16, one query token, 129 shapes, K and V cold but for shapes below 0.6 MB; others' kernels at fixed
@@ -104,10 +113,10 @@ the data sheet is known, and what the H200 showed is taken over. No constant was
 
 }  // namespace
 
-std::string document(const std::string& own, const Judged& seen, const Judged& xqa, const Judged& shapes,
-                     std::span<const Judged> unseen) {
+std::string document(const std::string& own, const std::string& by_sms, const Judged& seen, const Judged& xqa,
+                     const Judged& shapes, std::span<const Judged> unseen) {
   std::string text = kHead;
-  text += kOwn + own + "\n";
+  text += kOwn + own + kBySms + by_sms + "\n";
   text += kSeen + kernel_table(seen.own) + "\nBy size:\n\n" + size_table(seen.own);
   text += kOrder + order_table(seen);
   text += kWithout + kernel_table(seen.without) + "\n" + size_table(seen.without);

@@ -3,9 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,10 +37,17 @@ constexpr const char* kUsage = R"(usage:
       the times of the project's own kernels in records of compare --executor cuda, as --write reads them
 )";
 
-/// Of benchmarks/accuracy/h200_own_*.csv.
-constexpr std::int32_t kOwnShapes = 60;
-constexpr std::uint32_t kUniformSeed = 20261;
-constexpr std::uint32_t kRaggedSeed = 20262;
+/// Times of the project's own kernels and how their shapes were drawn.
+struct OwnTimes {
+  const char* file;
+  std::int32_t shapes;
+  std::uint32_t seed;
+  bool ragged;
+};
+constexpr std::array kOnAllSms = {OwnTimes{"h200_own_uniform.csv", 60, 20261, false},
+                                  OwnTimes{"h200_own_ragged.csv", 60, 20262, true}};
+constexpr std::array kOnSomeSms = {OwnTimes{"h200_sms_uniform.csv", 12, 20263, false},
+                                   OwnTimes{"h200_sms_ragged.csv", 12, 20264, true}};
 
 struct Arguments {
   std::string root;
@@ -118,6 +127,16 @@ accuracy::Judged libraries(accuracy::Judged seen, const accuracy::Judged& xqa) {
   return seen;
 }
 
+std::vector<accuracy::Point> read_all(std::span<const OwnTimes> sets, const std::string& folder) {
+  std::vector<accuracy::Point> all;
+  for (const OwnTimes& one : sets) {
+    std::vector<accuracy::Point> points =
+        accuracy::read_own_times(accuracy::draw_workloads(one.shapes, one.seed, one.ragged), folder + one.file);
+    std::move(points.begin(), points.end(), std::back_inserter(all));
+  }
+  return all;
+}
+
 /// The files that --write makes, by path from the root.
 std::vector<std::pair<std::string, std::string>> documents(const std::string& root) {
   const std::string data = root + "/benchmarks/accuracy/";
@@ -131,14 +150,8 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   const std::vector<accuracy::Point> a100 = accuracy::read_engines(data + "engines.csv", "A100-SXM4-80GB");
   const std::vector<accuracy::Judged> judged = {judge(seen, "h200"), judge(xqa, "h200"), judge(shapes, "h200"),
                                                 judge(h200, "h200"), judge(a100, "a100")};
-  std::vector<workloads::Workload> shapes_of_own = accuracy::draw_workloads(kOwnShapes, kUniformSeed, false);
-  for (workloads::Workload& w : accuracy::draw_workloads(kOwnShapes, kRaggedSeed, true)) {
-    shapes_of_own.push_back(std::move(w));
-  }
-  std::vector<accuracy::Point> own = accuracy::read_times(shapes_of_own, data + "h200_own_uniform.csv");
-  for (accuracy::Point& point : accuracy::read_times(shapes_of_own, data + "h200_own_ragged.csv")) {
-    own.push_back(std::move(point));
-  }
+  const std::vector<accuracy::Point> own = read_all(kOnAllSms, data);
+  const std::vector<accuracy::Point> parts = read_all(kOnSomeSms, data);
   studies::Overrides own_kernel;
   own_kernel.kernel = simulator::kOwnKernel;
   const studies::Target own_target = studies::target("h200-calibrated", own_kernel);
@@ -146,10 +159,13 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   const std::string own_tables = accuracy::own_tables(own_judged) +
                                  "\nWith one mechanism of the model taken out at a time:\n\n" +
                                  accuracy::ablation_table(own, own_target);
+  const std::vector<accuracy::JudgedPoint> parts_judged = accuracy::judge_own(parts, own_target);
+  std::vector<accuracy::JudgedPoint> all_own = own_judged;
+  all_own.insert(all_own.end(), parts_judged.begin(), parts_judged.end());
   return {
-      {"docs/accuracy.md",
-       accuracy::document(own_tables, judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
-      {"docs/accuracy.csv", accuracy::all_predictions(judged, own_judged, own_target.machine.name)},
+      {"docs/accuracy.md", accuracy::document(own_tables, accuracy::table_by_sms(parts_judged), judged[0], judged[1],
+                                              judged[2], std::span(judged).subspan(3))},
+      {"docs/accuracy.csv", accuracy::all_predictions(judged, all_own, own_target.machine.name)},
       // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
       {"studies/error_bands.json", accuracy::error_bands(std::vector{libraries(judged[0], judged[1]), judged.back()},
                                                          own_judged, own_target.machine.name)}};

@@ -11,7 +11,10 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <sstream>
+#include <string_view>
+#include <utility>
 
 #include "base/document.h"
 #include "base/error.h"
@@ -100,18 +103,28 @@ void add_row(reports::Table& table, const std::string& title, std::span<const Ju
                         fmt::format("{:+.1f}", bias / n * 100), percent(roofline / n), percent(waves / n)});
 }
 
+reports::Table error_columns() {
+  return {{{"points", Align::left},
+           {"n", Align::right},
+           {"mean % (95 % interval)", Align::right},
+           {"p50", Align::right},
+           {"p90", Align::right},
+           {"p99", Align::right},
+           {"max", Align::right},
+           {"bias", Align::right},
+           {"data-sheet roofline", Align::right},
+           {"waves alone", Align::right}},
+          {}};
+}
+
+void add_schedules(reports::Table& table, std::span<const JudgedPoint> judged) {
+  for (const std::string& schedule : schedules_of(judged)) {
+    add_row(table, "`" + schedule + "`", judged, [&](const JudgedPoint& one) { return one.point->kernel == schedule; });
+  }
+}
+
 std::string error_rows(std::span<const JudgedPoint> judged) {
-  reports::Table table{{{"points", Align::left},
-                        {"n", Align::right},
-                        {"mean % (95 % interval)", Align::right},
-                        {"p50", Align::right},
-                        {"p90", Align::right},
-                        {"p99", Align::right},
-                        {"max", Align::right},
-                        {"bias", Align::right},
-                        {"data-sheet roofline", Align::right},
-                        {"waves alone", Align::right}},
-                       {}};
+  reports::Table table = error_columns();
   const auto where = [&](const std::string& title, const std::function<bool(const JudgedPoint&)>& chosen) {
     add_row(table, title, judged, chosen);
   };
@@ -136,9 +149,7 @@ std::string error_rows(std::span<const JudgedPoint> judged) {
       return packed > rows[i] && packed <= rows[i + 1];
     });
   }
-  for (const std::string& schedule : schedules_of(judged)) {
-    where("`" + schedule + "`", [&](const JudgedPoint& one) { return one.point->kernel == schedule; });
-  }
+  add_schedules(table, judged);
   return reports::to_markdown(table);
 }
 
@@ -150,10 +161,10 @@ struct SpeedUps {
 };
 
 SpeedUps speed_ups_by(std::span<const JudgedPoint> judged, double JudgedPoint::*seconds) {
-  std::map<std::string, std::vector<const JudgedPoint*>> shapes;
-  for (const JudgedPoint& one : judged) shapes[one.point->workload.name].push_back(&one);
+  std::map<std::pair<std::string, std::int32_t>, std::vector<const JudgedPoint*>> shapes;
+  for (const JudgedPoint& one : judged) shapes[{one.point->workload.name, one.point->sms}].push_back(&one);
   SpeedUps result;
-  for (const auto& [name, points] : shapes) {
+  for (const auto& [shape, points] : shapes) {
     for (std::size_t i = 0; i < points.size(); ++i) {
       for (std::size_t j = i + 1; j < points.size(); ++j) {
         const double measured = points[i]->point->seconds / points[j]->point->seconds;
@@ -181,25 +192,34 @@ std::string speed_ups(std::span<const JudgedPoint> judged) {
       kClearGap * 100, percent(model.right / model.clear), percent(waves.right / waves.clear));
 }
 
+/// Of "h200 (sms=64)"; 0 for "h200".
+std::int32_t sms_of(const std::string& machine) {
+  static constexpr std::string_view kWord = "(sms=";
+  const std::size_t at = machine.find(kWord);
+  return at == std::string::npos ? 0 : std::stoi(machine.substr(at + kWord.size()));
+}
+
 }  // namespace
 
 std::string own_times(const std::string& records) {
-  std::string text = "schedule,shape,status,microseconds,config\n";
+  std::string text = "schedule,shape,sms,microseconds,config\n";
   std::istringstream lines(base::read_text_file(records));
   for (std::string line; std::getline(lines, line);) {
     const base::JsonValue document = base::parse_document(line, records);
     const base::Fields record(document, records, "");
     if (record.text("executor") != "cuda" || !record.has("seconds")) continue;
     if (record.has("chosen")) continue;  // its plan's tiles are the choice's, not the schedule's
-    text += fmt::format("{},{},ok,{:.4f},{}\n", record.text("schedule"), record.text("workload"),
-                        record.number("seconds", 0, 1e6) * 1e6, record.text("kernel"));
+    text += fmt::format("{},{},{},{:.4f},{}\n", record.text("schedule"), record.text("workload"),
+                        sms_of(record.text("machine")), record.number("seconds", 0, 1e6) * 1e6, record.text("kernel"));
   }
   return text;
 }
 
-std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies::Target& target) {
+std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies::Target& whole) {
   std::vector<JudgedPoint> all;
+  studies::Target target = whole;
   for (const Point& point : points) {
+    target.machine = simulator::with_overrides(whole.machine, {point.sms, 0, 0, 0});
     const std::optional<studies::Prediction> run = predict_point(point, target);
     if (!run) continue;
     JudgedPoint one;
@@ -212,6 +232,20 @@ std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies:
     all.push_back(one);
   }
   return all;
+}
+
+std::string table_by_sms(std::span<const JudgedPoint> judged) {
+  reports::Table table = error_columns();
+  std::set<std::int32_t> counts;
+  for (const JudgedPoint& one : judged) counts.insert(one.point->sms);
+  add_row(table, "all", judged, [](const JudgedPoint&) { return true; });
+  for (const std::int32_t sms : counts) {
+    add_row(table, fmt::format("{} SMs", sms), judged, [=](const JudgedPoint& one) { return one.point->sms == sms; });
+  }
+  add_row(table, "uniform", judged, [](const JudgedPoint& one) { return !ragged(one.point->workload); });
+  add_row(table, "ragged", judged, [](const JudgedPoint& one) { return ragged(one.point->workload); });
+  add_schedules(table, judged);
+  return reports::to_markdown(table) + speed_ups(judged);
 }
 
 std::string own_tables(std::span<const JudgedPoint> judged) {

@@ -13,15 +13,17 @@
 
 namespace splitwave::accuracy {
 
-/// The times in records of `compare --executor cuda` (JSON Lines) as read_times() takes them: schedule, shape, status,
-/// microseconds, config of the kernel.
+/// The times in records of `compare --executor cuda` (JSON Lines) as read_own_times() takes them.
 std::string own_times(const std::string& records);
 
-/// Each time predicted on the target for the config that ran, with the schedule's own tiles. Times of plans
-/// that the config is not predicted to run are left out.
+/// Each time predicted on the target, or on as many of its SMs, for the config that ran, with the schedule's own tiles.
+/// Times of plans that the config is not predicted to run are left out.
 std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies::Target& target);
 
 /// Tables of docs/accuracy.md: errors by schedule and by kind of workload, and speed-ups between schedules.
 std::string own_tables(std::span<const JudgedPoint> judged);
+
+/// Errors by number of SMs and by schedule.
+std::string table_by_sms(std::span<const JudgedPoint> judged);
 
 }  // namespace splitwave::accuracy

@@ -108,23 +108,45 @@ std::vector<workloads::Workload> read_shapes(const std::string& file) {
   return shapes;
 }
 
-std::vector<Point> read_peers(const std::string& shapes, const std::string& times) {
-  return read_times(read_shapes(shapes), times);
-}
+namespace {
 
-std::vector<Point> read_times(const std::vector<workloads::Workload>& shapes, const std::string& times) {
+std::map<std::string, workloads::Workload> by_name(const std::vector<workloads::Workload>& shapes) {
   std::map<std::string, workloads::Workload> known;
   for (const workloads::Workload& workload : shapes) known.emplace(workload.name, workload);
+  return known;
+}
+
+const workloads::Workload& shape_of(const std::map<std::string, workloads::Workload>& known, const std::string& name,
+                                    const Place& at) {
+  const auto shape = known.find(name);
+  if (shape == known.end()) {
+    throw base::InputError(fmt::format("{}:{}: shape {} is not among the shapes", at.file, at.line, name));
+  }
+  return shape->second;
+}
+
+}  // namespace
+
+std::vector<Point> read_peers(const std::string& shapes, const std::string& times) {
+  const auto known = by_name(read_shapes(shapes));
   std::vector<Point> points;
   for (const auto& [at, fields] : read_table(times)) {
     require_fields(fields, 3, at);
     if (fields[2] != "ok") continue;
     require_fields(fields, 4, at);
-    const auto shape = known.find(fields[1]);
-    if (shape == known.end()) {
-      throw base::InputError(fmt::format("{}:{}: shape {} is not among the shapes", times, at.line, fields[1]));
-    }
-    points.push_back({fields[0], shape->second, number<double>(fields[3], at) * 1e-6, fields.back()});
+    points.push_back(
+        {fields[0], shape_of(known, fields[1], at), number<double>(fields[3], at) * 1e-6, fields.back(), 0});
+  }
+  return points;
+}
+
+std::vector<Point> read_own_times(const std::vector<workloads::Workload>& shapes, const std::string& times) {
+  const auto known = by_name(shapes);
+  std::vector<Point> points;
+  for (const auto& [at, fields] : read_table(times)) {
+    require_fields(fields, 5, at);
+    points.push_back({fields[0], shape_of(known, fields[1], at), number<double>(fields[3], at) * 1e-6, fields[4],
+                      number<std::int32_t>(fields[2], at)});
   }
   return points;
 }

@@ -2,6 +2,7 @@
 // Measured times, as the accuracy program reads them. In all files, lines that begin with # are left out.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,8 @@ struct Point {
   std::string kernel;
   workloads::Workload workload;  ///< its name is the shape's
   double seconds = 0;            ///< measured
-  std::string note;              ///< what the kernel's own planner said: "chunk=256 padded_batch=33"
+  std::string note;              ///< what the kernel's own planner said: "chunk=256 padded_batch=33"; own: its config
+  std::int32_t sms = 0;          ///< that it ran on; 0: all of the device's
 };
 
 /// The parts of a text between separators.
@@ -29,8 +31,9 @@ std::vector<workloads::Workload> read_shapes(const std::string& file);
 /// Throws InputError naming file and line.
 std::vector<Point> read_peers(const std::string& shapes, const std::string& times);
 
-/// The same on shapes that are there already.
-std::vector<Point> read_times(const std::vector<workloads::Workload>& shapes, const std::string& times);
+/// Times of the project's own kernels on these shapes, as `accuracy --own-times` writes them (schedule, shape, SMs,
+/// microseconds, config; with a header line). Throws InputError naming file and line.
+std::vector<Point> read_own_times(const std::vector<workloads::Workload>& shapes, const std::string& times);
 
 /// Times of serving engines, uniform batches, paged by 16 tokens (device, kernel, batch, context, query heads, KV
 /// heads, head dim, microseconds; with a header line); those of `device`. Throws InputError naming file and line.

@@ -110,13 +110,15 @@ std::string order_table(const Judged& judged) {
 std::string all_predictions(std::span<const Judged> judged, std::span<const JudgedPoint> own,
                             std::string_view own_machine) {
   std::string text =
-      "machine,kernel,config,shape,measured_us,predicted_us,error_percent,without_constants_us,roofline_us,launch_us,"
+      "machine,sms,kernel,config,shape,measured_us,predicted_us,error_percent,without_constants_us,roofline_us,launch_"
+      "us,"
       "ramp_us,stream_us,compute_us,merge_us,wait_us,idle_us\n";
   const auto row = [&](std::string_view machine, std::string_view kernel, std::string_view config,
                        const JudgedPoint& one, const std::string& without) {
-    text += fmt::format("{},{},{},{},{:.3f},{:.3f},{:.1f},{},{:.3f}", machine, kernel, config, one.point->workload.name,
-                        one.point->seconds * 1e6, one.seconds * 1e6, one.error() * 100, without,
-                        one.roofline_seconds * 1e6);
+    const std::string sms = one.point->sms > 0 ? std::to_string(one.point->sms) : "";
+    text += fmt::format("{},{},{},{},{},{:.3f},{:.3f},{:.1f},{},{:.3f}", machine, sms, kernel, config,
+                        one.point->workload.name, one.point->seconds * 1e6, one.seconds * 1e6, one.error() * 100,
+                        without, one.roofline_seconds * 1e6);
     const schedules::Breakdown& p = one.parts;
     for (const double part : {p.launch, p.ramp, p.stream, p.compute, p.merge, p.wait, p.idle}) {
       text += fmt::format(",{:.2f}", part * 1e6);

@@ -23,7 +23,7 @@ double total_rate(const Machine& machine, int ctas, double bytes_in_flight) {
   // Breadth first over the SMs: some hold one CTA more than the others.
   const int least = ctas / machine.sms;
   const int fuller = ctas % machine.sms;
-  const MemoryLaw law = memory_law(machine, bytes_in_flight, 1);
+  const MemoryLaw law = memory_law(machine, bytes_in_flight, 1, 1);
   std::vector<StreamClass> classes;
   if (fuller > 0) {
     classes.push_back({static_cast<double>(fuller * (least + 1)), machine.sm_bytes_per_second / (least + 1), 0});

@@ -64,8 +64,8 @@ TEST(Traffic, ACausalPrefillOfFourRowTilesReadsItsLongestRangeFromDram) {
   EXPECT_EQ(timeline.traffic.kv_dram_read, 400 * kToken);
   EXPECT_EQ(timeline.traffic.kv_l2_read, (100 + 200 + 300) * kToken);
   EXPECT_GE(timeline.seconds, 0.4e-3);
-  // Two at a time: each tile still finds what the one before it has read.
-  EXPECT_EQ(simulate(batch, plan, slow_dram(2), deep_kernel()).traffic.kv_dram_read, 400 * kToken);
+  // Two at a time, and L2 keeps nothing: the first two share what they read, the others come later.
+  EXPECT_EQ(simulate(batch, plan, slow_dram(2), deep_kernel()).traffic.kv_dram_read, (200 + 300 + 400) * kToken);
   // One at a time, and L2 keeps nothing.
   const schedules::Timeline alone = simulate(batch, plan, slow_dram(1), deep_kernel());
   EXPECT_EQ(alone.traffic.kv_dram_read, 1000 * kToken);
@@ -114,13 +114,29 @@ TEST(Traffic, RangesThatOverlapInPartAreCountedByToken) {
       plan.items[i].kv_begin = ranges[i].begin;
       plan.items[i].kv_end = ranges[i].end;
     }
-    return count_shared_reads(batch, plan, window).dram;
+    return count_shared_reads(batch, plan, 1, window - 1).dram;
   };
   EXPECT_EQ(reads({{0, 100}, {50, 150}, {0, 150}, {140, 160}}, 4), 160);
   EXPECT_EQ(reads({{0, 100}, {20, 30}, {10, 40}, {0, 100}}, 4), 100);
   // Of the last item, [0, 20) and [40, 100) were read three lists before it, [20, 40) later.
   EXPECT_EQ(reads({{0, 100}, {20, 40}, {30, 40}, {0, 100}}, 3), 100 + 80);
   EXPECT_EQ(reads({{0, 100}, {20, 40}, {30, 40}, {0, 100}}, 2), 100 + 80 + 10);
+}
+
+TEST(Traffic, ListsOfTheFirstWaveWaitForDramTogether) {
+  workloads::Workload batch = prefill(4, 1000);
+  batch.geometry.causal = false;
+  const schedules::Plan plan = row_tiles(batch, 1);  // four lists that read the same
+  const KvTokens together = count_shared_reads(batch, plan, 4, 0);
+  EXPECT_EQ(together.dram, 1000);
+  EXPECT_EQ(together.together, 3000);
+  EXPECT_EQ(together.l2, 0);
+  // Of a wave of two, the other two come later: what L2 has kept of one list is what they find.
+  const KvTokens later = count_shared_reads(batch, plan, 2, 1);
+  EXPECT_EQ(later.dram, 1000);
+  EXPECT_EQ(later.together, 1000);
+  EXPECT_EQ(later.l2, 2000);
+  EXPECT_EQ(count_shared_reads(batch, plan, 2, 0).dram, 3000);
 }
 
 TEST(Traffic, WarmDataComeFromL2) {
