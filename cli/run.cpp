@@ -75,6 +75,7 @@ int run_all(const RunOptions& options) {
     throw base::InputError("--algorithm with --executor " + options.executor +
                            ": the papers' algorithms run on the CPU only; allowed: cpu");
   }
+  require_energy(options.executor, options.budget.energy_seconds);
   require_executor(options.executor);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   RecordSink sink(options.out, options.json);
@@ -101,13 +102,14 @@ void add_run(CLI::App& program, int& status) {
       "  splitwave run -w llama-3-8b:4q1s4k\n"
       "  splitwave run -w llama-3-8b:4q1s4k --schedule lean,fixed-split:4 --threads 2\n"
       "  splitwave run -w batch.json --json > measured.jsonl\n"
-      "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean\n"
+      "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean --energy\n"
       "  splitwave run -w llama-3-8b:1q1s4k --algorithm flash-attention-1,flash-decoding:128x16");
   add_workload_options(*verb, options->workload);
   add_schedule_option(*verb, options->schedules);
   add_executor_option(*verb, options->executor);
   add_threads_option(*verb, options->threads);
   add_samples_option(*verb, options->budget.samples);
+  add_energy_option(*verb, options->budget.energy_seconds);
   add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");
   add_json_option(*verb, options->json, "one record per line (docs/records.md)");
   verb->add_option("--algorithm", options->algorithms,
