@@ -45,6 +45,7 @@ std::string to_json(const simulator::Machine& machine) {
     json["sm_watts"] = machine.energy->sm_watts;
     json["dram_joules_per_byte"] = machine.energy->dram_joules_per_byte;
     json["l2_joules_per_byte"] = machine.energy->l2_joules_per_byte;
+    json["shared_joules_per_byte"] = machine.energy->shared_joules_per_byte;
     json["joules_per_flop"] = machine.energy->joules_per_flop;
   }
   return json.dump() + '\n';

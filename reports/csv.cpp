@@ -91,6 +91,7 @@ constexpr Field kFields[] = {
     {"energy.sms", [](const Record& r) { return part(r.energy, &schedules::Energy::sms); }},
     {"energy.dram", [](const Record& r) { return part(r.energy, &schedules::Energy::dram); }},
     {"energy.l2", [](const Record& r) { return part(r.energy, &schedules::Energy::l2); }},
+    {"energy.shared", [](const Record& r) { return part(r.energy, &schedules::Energy::shared); }},
     {"energy.arithmetic", [](const Record& r) { return part(r.energy, &schedules::Energy::arithmetic); }},
     {"io.q", [](const Record& r) { return part(r.io, &RecordIo::q); }},
     {"io.kv", [](const Record& r) { return part(r.io, &RecordIo::kv); }},

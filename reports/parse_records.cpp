@@ -28,7 +28,7 @@ constexpr std::array<Key, 9> kProbesKeys = {"read_by_one",  "read_by_all",  "sec
 constexpr std::array<Key, 7> kBreakdownKeys = {"launch", "ramp", "stream", "compute", "merge", "wait", "idle"};
 constexpr std::array<Key, 6> kTrafficKeys = {"kv_dram_read",   "kv_l2_read",       "q_read",
                                              "output_written", "partials_written", "partials_read"};
-constexpr std::array<Key, 5> kEnergyKeys = {"idle", "sms", "dram", "l2", "arithmetic"};
+constexpr std::array<Key, 6> kEnergyKeys = {"idle", "sms", "dram", "l2", "shared", "arithmetic"};
 constexpr std::array<Key, 6> kIoKeys = {"q", "kv", "scores", "output", "statistics", "partials"};
 constexpr std::array<Key, 3> kErrorKeys = {"relative_l2", "rmse", "max_abs"};
 constexpr double kMost = std::numeric_limits<double>::max();
@@ -74,7 +74,8 @@ schedules::Traffic read_traffic(const Fields& fields) {
 
 schedules::Energy read_energy(const Fields& fields) {
   const auto joules = [&](Key key) { return fields.number(key, 0, kMost); };
-  return schedules::Energy{joules("idle"), joules("sms"), joules("dram"), joules("l2"), joules("arithmetic")};
+  return schedules::Energy{joules("idle"), joules("sms"),    joules("dram"),
+                           joules("l2"),   joules("shared"), joules("arithmetic")};
 }
 
 RecordIo read_io(const Fields& fields) {

@@ -80,6 +80,7 @@ Json energy_json(const schedules::Energy& joules) {
   put(object, "sms", joules.sms);
   put(object, "dram", joules.dram);
   put(object, "l2", joules.l2);
+  put(object, "shared", joules.shared);
   put(object, "arithmetic", joules.arithmetic);
   return object;
 }

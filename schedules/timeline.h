@@ -36,8 +36,9 @@ struct Energy {
   double sms = 0;         ///< SMs that hold a working CTA
   double dram = 0;        ///< bytes out of DRAM
   double l2 = 0;          ///< bytes between L2 and the SMs, those from DRAM too
+  double shared = 0;      ///< bytes of K and V into and out of shared memory
   double arithmetic = 0;  ///< matrix instructions
-  double total() const { return idle + sms + dram + l2 + arithmetic; }
+  double total() const { return idle + sms + dram + l2 + shared + arithmetic; }
   bool operator==(const Energy&) const = default;
 };
 

@@ -31,6 +31,8 @@ std::optional<schedules::Energy> energy(const workloads::Workload& workload, con
   joules.sms = constants.sm_watts * timeline.sm_seconds;
   joules.dram = constants.dram_joules_per_byte * static_cast<double>(bytes.kv_dram_read);
   joules.l2 = constants.l2_joules_per_byte * static_cast<double>(through_l2);
+  joules.shared = constants.shared_joules_per_byte * kernel.shared_reads *
+                  static_cast<double>(bytes.kv_dram_read + bytes.kv_l2_read);
   joules.arithmetic = constants.joules_per_flop * mma_flops(workload, plan, kernel);
   return joules;
 }

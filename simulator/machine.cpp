@@ -93,13 +93,14 @@ void check_by_sm(const Machine& machine, const Constants& constants) {
 
 /// All of them or none: a prediction without one of them would be too low.
 std::optional<EnergyConstants> read_energy(Constants& constants) {
-  constexpr std::array<std::string_view, 5> keys = {"idle_power", "sm_power", "dram_energy", "l2_energy",
-                                                    "flop_energy"};
-  const std::array<std::optional<double>, 5> found = {constants.optional_number(keys[0], "W", 1, 0, 1e5),
+  constexpr std::array<std::string_view, 6> keys = {"idle_power", "sm_power",      "dram_energy",
+                                                    "l2_energy",  "shared_energy", "flop_energy"};
+  const std::array<std::optional<double>, 6> found = {constants.optional_number(keys[0], "W", 1, 0, 1e5),
                                                       constants.optional_number(keys[1], "W", 1, 0, 1e4),
                                                       constants.optional_number(keys[2], "pJ/byte", 1e-12, 0, 1e5),
                                                       constants.optional_number(keys[3], "pJ/byte", 1e-12, 0, 1e5),
-                                                      constants.optional_number(keys[4], "pJ/FLOP", 1e-12, 0, 1e4)};
+                                                      constants.optional_number(keys[4], "pJ/byte", 1e-12, 0, 1e5),
+                                                      constants.optional_number(keys[5], "pJ/FLOP", 1e-12, 0, 1e4)};
   const auto present = [](const std::optional<double>& one) { return one.has_value(); };
   if (std::none_of(found.begin(), found.end(), present)) return std::nullopt;
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -107,7 +108,7 @@ std::optional<EnergyConstants> read_energy(Constants& constants) {
     throw InputError(fmt::format("{}: {} is missing; allowed: {} together, or none of them", constants.where(),
                                  constants.path_of(keys[i]), fmt::join(keys, ", ")));
   }
-  return EnergyConstants{*found[0], *found[1], *found[2], *found[3], *found[4]};
+  return EnergyConstants{*found[0], *found[1], *found[2], *found[3], *found[4], *found[5]};
 }
 
 void read_constants(Machine& machine, Constants& constants) {

@@ -20,11 +20,12 @@ struct CpuFigures {
 
 /// What work takes of a device's energy (simulator/energy.h), at its clock under load.
 struct EnergyConstants {
-  double idle_watts = 0;            ///< a kernel runs, but no SM has a CTA: memory, L2, leakage, the board
-  double sm_watts = 0;              ///< more for each SM that holds a CTA
-  double dram_joules_per_byte = 0;  ///< out of DRAM, besides what L2 takes for the same byte
-  double l2_joules_per_byte = 0;    ///< between L2 and an SM
-  double joules_per_flop = 0;       ///< of matrix instructions
+  double idle_watts = 0;              ///< a kernel runs, but no SM has a CTA: memory, L2, leakage, the board
+  double sm_watts = 0;                ///< more for each SM that holds a CTA
+  double dram_joules_per_byte = 0;    ///< out of DRAM, besides what L2 takes for the same byte
+  double l2_joules_per_byte = 0;      ///< between L2 and an SM
+  double shared_joules_per_byte = 0;  ///< into or out of shared memory
+  double joules_per_flop = 0;         ///< of matrix instructions
 };
 
 /// A machine as the simulator sees it, read from simulator/machines/*.json or a user's file. A CPU is one too: its

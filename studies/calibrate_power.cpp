@@ -44,6 +44,7 @@ std::vector<gpu::LoadPoint> calibrate_loads(Calibration& result) {
     if (load.sm_clock_mhz) point(load, "clock", *load.sm_clock_mhz, "MHz");
     if (load.dram_bytes_per_second > 0) point(load, "dram", load.dram_bytes_per_second / 1e9, "GB/s");
     if (load.l2_bytes_per_second > 0) point(load, "l2", load.l2_bytes_per_second / 1e9, "GB/s");
+    if (load.shared_bytes_per_second > 0) point(load, "shared", load.shared_bytes_per_second / 1e9, "GB/s");
     if (load.flops > 0) point(load, "mma", load.flops / 1e12, "TFLOP/s");
   }
   return loads;
@@ -67,8 +68,8 @@ void add_energy(const std::vector<gpu::LoadPoint>& loads, const std::string& sou
   std::vector<PowerPoint> points;
   for (const gpu::LoadPoint& load : loads) {
     if (!load.watts || *load.watts <= 0) continue;
-    points.push_back({static_cast<double>(load.ctas), load.dram_bytes_per_second, load.l2_bytes_per_second, load.flops,
-                      *load.watts});
+    points.push_back({static_cast<double>(load.ctas), load.dram_bytes_per_second, load.l2_bytes_per_second,
+                      load.shared_bytes_per_second, load.flops, *load.watts});
   }
   if (points.size() != loads.size()) {
     result.note =
@@ -85,6 +86,7 @@ void add_energy(const std::vector<gpu::LoadPoint>& loads, const std::string& sou
   add(result, "sm_power", fit.sm_watts, "W", how, "derived");
   add(result, "dram_energy", fit.dram_joules_per_byte * 1e12, "pJ/byte", how, "derived");
   add(result, "l2_energy", fit.l2_joules_per_byte * 1e12, "pJ/byte", how, "derived");
+  add(result, "shared_energy", fit.shared_joules_per_byte * 1e12, "pJ/byte", how, "derived");
   add(result, "flop_energy", fit.joules_per_flop * 1e12, "pJ/FLOP", how, "derived");
 }
 

@@ -11,20 +11,21 @@
 namespace splitwave::studies {
 namespace {
 
-constexpr Eigen::Index kConstants = 5;
+constexpr Eigen::Index kConstants = 6;
 /// Sizes around which the constants lie: columns of like size keep the solution exact.
-constexpr std::array<double, kConstants> kUnits = {100, 1, 1e-11, 1e-11, 1e-12};
+constexpr std::array<double, kConstants> kUnits = {100, 1, 1e-11, 1e-11, 1e-12, 1e-12};
 
 std::size_t at(Eigen::Index index) {
   return static_cast<std::size_t>(index);
 }
 
 std::array<double, kConstants> amounts(const PowerPoint& point) {
-  return {1, point.sms, point.dram_bytes_per_second, point.l2_bytes_per_second, point.flops};
+  return {1,          point.sms, point.dram_bytes_per_second, point.l2_bytes_per_second, point.shared_bytes_per_second,
+          point.flops};
 }
 
 simulator::EnergyConstants to_constants(const std::array<double, kConstants>& values) {
-  return {values[0], values[1], values[2], values[3], values[4]};
+  return {values[0], values[1], values[2], values[3], values[4], values[5]};
 }
 
 /// Least squares over the columns of `used`, the others being 0.
@@ -57,11 +58,12 @@ std::array<double, kConstants> solve(std::span<const PowerPoint> points, const s
 double law_watts(const simulator::EnergyConstants& constants, const PowerPoint& point) {
   return constants.idle_watts + constants.sm_watts * point.sms +
          constants.dram_joules_per_byte * point.dram_bytes_per_second +
-         constants.l2_joules_per_byte * point.l2_bytes_per_second + constants.joules_per_flop * point.flops;
+         constants.l2_joules_per_byte * point.l2_bytes_per_second +
+         constants.shared_joules_per_byte * point.shared_bytes_per_second + constants.joules_per_flop * point.flops;
 }
 
 simulator::EnergyConstants fit_energy(std::span<const PowerPoint> points) {
-  std::vector<Eigen::Index> used = {0, 1, 2, 3, 4};
+  std::vector<Eigen::Index> used = {0, 1, 2, 3, 4, 5};
   for (;;) {
     const std::array<double, kConstants> values = solve(points, used);
     const auto least = std::min_element(used.begin(), used.end(), [&](Eigen::Index a, Eigen::Index b) {

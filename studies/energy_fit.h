@@ -12,8 +12,9 @@ namespace splitwave::studies {
 struct PowerPoint {
   double sms = 0;  ///< that hold a CTA
   double dram_bytes_per_second = 0;
-  double l2_bytes_per_second = 0;  ///< between L2 and the SMs, those from DRAM too
-  double flops = 0;                ///< of matrix instructions, FLOP/s
+  double l2_bytes_per_second = 0;      ///< between L2 and the SMs, those from DRAM too
+  double shared_bytes_per_second = 0;  ///< into and out of shared memory
+  double flops = 0;                    ///< of matrix instructions, FLOP/s
   double watts = 0;
 };
 
@@ -21,7 +22,7 @@ struct PowerPoint {
 double law_watts(const simulator::EnergyConstants& constants, const PowerPoint& point);
 
 /// The constants with the least sum of squared relative errors; none is below 0: one that would be is 0, and the others
-/// are found again. Throws std::invalid_argument if the points do not determine them: fewer than five, or kinds of work
+/// are found again. Throws std::invalid_argument if the points do not determine them: fewer than six, or kinds of work
 /// that never differ.
 simulator::EnergyConstants fit_energy(std::span<const PowerPoint> points);
 

@@ -53,10 +53,11 @@ std::string energy_lines(const Explanation& e) {
   if (!e.energy) return "";
   const schedules::Energy& joules = *e.energy;
   const auto share = [&](double part) { return reports::format_percent(part / joules.total()); };
-  return fmt::format("Energy\n  {} predicted, {:.0f} W; idle {}, SMs {}, DRAM {}, L2 {}, arithmetic {}\n\n",
-                     reports::format_joules(joules.total()),
-                     e.timeline.seconds > 0 ? joules.total() / e.timeline.seconds : 0, share(joules.idle),
-                     share(joules.sms), share(joules.dram), share(joules.l2), share(joules.arithmetic));
+  return fmt::format(
+      "Energy\n  {} predicted, {:.0f} W; idle {}, SMs {}, DRAM {}, L2 {}, shared memory {}, arithmetic {}\n\n",
+      reports::format_joules(joules.total()), e.timeline.seconds > 0 ? joules.total() / e.timeline.seconds : 0,
+      share(joules.idle), share(joules.sms), share(joules.dram), share(joules.l2), share(joules.shared),
+      share(joules.arithmetic));
 }
 
 std::string better_lines(const Explanation& e) {
@@ -135,11 +136,8 @@ std::string to_json(const Explanation& e) {
   for (const Part& part : parts(e.timeline.breakdown)) json["breakdown"][std::string(part.name)] = part.seconds;
   if (e.energy) {
     json["joules"] = e.energy->total();
-    json["energy"] = {{"idle", e.energy->idle},
-                      {"sms", e.energy->sms},
-                      {"dram", e.energy->dram},
-                      {"l2", e.energy->l2},
-                      {"arithmetic", e.energy->arithmetic}};
+    json["energy"] = {{"idle", e.energy->idle}, {"sms", e.energy->sms},       {"dram", e.energy->dram},
+                      {"l2", e.energy->l2},     {"shared", e.energy->shared}, {"arithmetic", e.energy->arithmetic}};
   }
   json["limit"] = {{"part", e.limit.part}, {"share", e.limit.share}, {"why", e.limit.why}, {"help", e.limit.help}};
   json["alternatives"] = nlohmann::json::array();

@@ -14,7 +14,6 @@
 namespace splitwave::gpu {
 namespace {
 
-constexpr std::int32_t kThreads = 256;
 constexpr std::int64_t kCtasPerSm = 4;
 constexpr std::int64_t kRounds = 20'000;  // some milliseconds
 constexpr std::int64_t kKiB = 1024;
@@ -24,13 +23,14 @@ constexpr double kSliceSeconds = 0.005;  // of a launch that holds or reads
 constexpr double kSettleSeconds = 0.3;
 constexpr double kLoadSeconds = 1;
 
-double flops_of_launch(std::int64_t ctas) {
-  return kMultiplyFlops * kMultiplyChains * static_cast<double>(kRounds * ctas) * (kThreads / 32);
+/// Matrix instructions of a launch.
+double multiplications(std::int64_t ctas) {
+  return static_cast<double>(kRounds * ctas) * kMultiplyChains * (kMultiplyThreads / 32);
 }
 
-void queue_multiplications(std::int64_t ctas, float* sink, cudaStream_t stream) {
+void queue_multiplications(const void* kernel, std::int64_t ctas, float* sink, cudaStream_t stream) {
   MultiplyParams params{kRounds, sink};
-  launch_kernel({multiply_kernel(), dim3(static_cast<unsigned>(ctas)), kThreads, 0, 1, false}, &params, stream);
+  launch_kernel({kernel, dim3(static_cast<unsigned>(ctas)), kMultiplyThreads, 0, 1, false}, &params, stream);
 }
 
 /// What the points share.
@@ -46,8 +46,7 @@ class Loads {
     };
     SPLITWAVE_CUDA_CHECK(
         cudaFuncSetAttribute(place_kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes_));
-    LoadPoint point{"hold", ctas, 0, 0, 0, 0, {}, {}};
-    add(point, run);
+    add({"hold", ctas, 0, 0, 0, 0, 0, {}, {}}, run);
   }
 
   void read(bool from_l2, std::int32_t ctas, std::int64_t bytes_in_flight) {
@@ -57,18 +56,23 @@ class Loads {
     launch.bytes_in_flight = bytes_in_flight;
     launch.region_bytes = (from_l2 ? kFootprint : pool_.bytes()) / ctas / bytes_in_flight * bytes_in_flight;
     launch.region_stride = launch.region_bytes;
-    LoadPoint point{from_l2 ? "ring_l2" : "ring", ctas, bytes_in_flight, 0, 0, 0, {}, {}};
-    const double seconds = add(point, [&] { queue_stream(launch, kSliceSeconds, counts_, stream_.get()); });
+    const double seconds = add({from_l2 ? "ring_l2" : "ring", ctas, bytes_in_flight, 0, 0, 0, 0, {}, {}},
+                               [&] { queue_stream(launch, kSliceSeconds, counts_, stream_.get()); });
+    const double rate = static_cast<double>(counted_bytes(ctas)) / seconds;
     LoadPoint& added = points_.back();
-    added.l2_bytes_per_second = static_cast<double>(counted_bytes(ctas)) / seconds;
-    if (!from_l2) added.dram_bytes_per_second = added.l2_bytes_per_second;
+    added.dram_bytes_per_second = from_l2 ? 0 : rate;
+    added.l2_bytes_per_second = rate;
+    added.shared_bytes_per_second = rate;
   }
 
-  void multiply(std::int32_t ctas) {
-    LoadPoint point{"multiply", ctas, 0, 0, 0, 0, {}, {}};
+  void multiply(bool from_shared, std::int32_t ctas) {
+    const void* const kernel = from_shared ? multiply_shared_kernel() : multiply_kernel();
     const std::int64_t all = ctas == device_.sms ? kCtasPerSm * ctas : ctas;
-    const double seconds = add(point, [&] { queue_multiplications(all, sink_.get(), stream_.get()); });
-    points_.back().flops = flops_of_launch(all) / seconds;
+    const double seconds = add({from_shared ? "multiply_shared" : "multiply", ctas, 0, 0, 0, 0, 0, {}, {}},
+                               [&] { queue_multiplications(kernel, all, sink_.get(), stream_.get()); });
+    LoadPoint& added = points_.back();
+    added.flops = multiplications(all) * kMultiplyFlops / seconds;
+    if (from_shared) added.shared_bytes_per_second = multiplications(all) * kMultiplySharedBytes / seconds;
   }
 
   std::int32_t sms() const { return device_.sms; }
@@ -109,8 +113,8 @@ double time_multiplications() {
   const Stream stream = make_stream();
   const DeviceBuffer<float> sink(1);
   const std::int64_t ctas = kCtasPerSm * current_device().sms;
-  const auto queue = [&] { queue_multiplications(ctas, sink.get(), stream.get()); };
-  return flops_of_launch(ctas) / time_captured(stream.get(), queue, 1, 9).median;
+  const auto queue = [&] { queue_multiplications(multiply_kernel(), ctas, sink.get(), stream.get()); };
+  return multiplications(ctas) * kMultiplyFlops / time_captured(stream.get(), queue, 1, 9).median;
 }
 
 std::vector<LoadPoint> measure_loads() {
@@ -122,7 +126,9 @@ std::vector<LoadPoint> measure_loads() {
       for (const std::int64_t bytes : {16 * kKiB, 128 * kKiB}) loads.read(from_l2, ctas, bytes);
     }
   }
-  for (const std::int32_t ctas : {all / 4, all / 2, all}) loads.multiply(ctas);
+  for (const bool from_shared : {true, false}) {
+    for (const std::int32_t ctas : {all / 4, all / 2, all}) loads.multiply(from_shared, ctas);
+  }
   return loads.take();
 }
 

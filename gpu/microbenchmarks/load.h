@@ -13,13 +13,16 @@ namespace splitwave::gpu {
 
 /// Work that went on for more than a second, and what came of it.
 struct LoadPoint {
-  std::string work;                  ///< "hold": CTAs that sleep; "ring", "ring_l2": reading; "multiply": mma.sync
+  /// "hold": CTAs that sleep; "ring", "ring_l2": reading by cp.async; "multiply", "multiply_shared": mma.sync, operands
+  /// in registers or from shared memory.
+  std::string work;
   std::int32_t ctas = 0;             ///< each on an SM of its own
   std::int64_t bytes_in_flight = 0;  ///< of a CTA that reads
   double dram_bytes_per_second = 0;
-  double l2_bytes_per_second = 0;  ///< from L2 to the SMs, those from DRAM too
-  double flops = 0;                ///< of matrix instructions, FLOP/s
-  std::optional<double> watts;     ///< mean by the energy counter
+  double l2_bytes_per_second = 0;      ///< from L2 to the SMs, those from DRAM too
+  double shared_bytes_per_second = 0;  ///< into and out of shared memory
+  double flops = 0;                    ///< of matrix instructions, FLOP/s
+  std::optional<double> watts;         ///< mean by the energy counter
   std::optional<double> sm_clock_mhz;
 };
 

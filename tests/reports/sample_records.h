@@ -45,7 +45,7 @@ inline reports::Record full_record() {
   result.probes = reports::RecordProbes{3e10, 5e10, 2e-11, 1e-6, 1.25e-6, 1e-8, 0.0625, 0.03125, 9};
   result.breakdown = schedules::Breakdown{1e-5, 2e-5, 0.012, 0, 1e-4, 0.0003, 7e-5};
   result.traffic = schedules::Traffic{1073741824, 536870912, 262144, 262144, 24768, 16512};
-  result.energy = schedules::Energy{1.5, 0.5, 2, 0.375, 0.125};
+  result.energy = schedules::Energy{1.5, 0.5, 1.75, 0.375, 0.25, 0.125};
   result.io = reports::RecordIo{8192, 16777216, 1048576, 8192, 128, 264192};
   result.error = reports::RecordError{2.5e-4, 1e-5, 3e-4};
   result.failure = "none; the key is here to be seen";

@@ -12,7 +12,7 @@ namespace {
 
 Machine powered(std::int32_t sms) {
   Machine machine = toy::machine(sms);
-  machine.energy = EnergyConstants{100, 2, 40e-12, 10e-12, 1e-12};
+  machine.energy = EnergyConstants{100, 2, 40e-12, 10e-12, 3e-12, 1e-12};
   return machine;
 }
 
@@ -21,6 +21,7 @@ TEST(Energy, EachPartIsItsConstantTimesWhatThePlanTakes) {
   const schedules::Plan plan = toy::one_cta_each(workload);
   KernelProfile kernel = toy::kernel(1);
   kernel.mma_rows = 8;
+  kernel.shared_reads = 2;
   schedules::Timeline timeline;
   timeline.seconds = 0.5;
   timeline.sm_seconds = 0.75;
@@ -32,8 +33,9 @@ TEST(Energy, EachPartIsItsConstantTimesWhatThePlanTakes) {
   EXPECT_DOUBLE_EQ(joules.sms, 1.5);
   EXPECT_DOUBLE_EQ(joules.dram, 160e-6);
   EXPECT_DOUBLE_EQ(joules.l2, 60e-6);
+  EXPECT_DOUBLE_EQ(joules.shared, 30e-6);
   EXPECT_DOUBLE_EQ(joules.arithmetic, 32e-6);
-  EXPECT_DOUBLE_EQ(joules.total(), 51.5 + 252e-6);
+  EXPECT_DOUBLE_EQ(joules.total(), 51.5 + 282e-6);
 }
 
 TEST(Energy, IsUnknownWithoutConstantsAndOnCudaCores) {

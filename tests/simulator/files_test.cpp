@@ -82,6 +82,7 @@ TEST(MachineFiles, EnergyComesWhole) {
                             {"sm_power", "0"},
                             {"dram_energy", "30.5"},
                             {"l2_energy", "9"},
+                            {"shared_energy", "2.5"},
                             {"flop_energy", "0.75"}}),
             "no error");
   expect_mentions(energy_refusal({{"idle_power", "100"}, {"l2_energy", "9"}, {"dram_energy", "30"}}),

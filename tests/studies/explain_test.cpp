@@ -66,7 +66,7 @@ TEST(Explain, EnergyIsTheRecordsWhereTheMachineKnowsIt) {
   EXPECT_EQ(to_text(explain("lean", batch, powered)).find("Energy"), std::string::npos);
   EXPECT_FALSE(nlohmann::json::parse(to_json(explain("lean", batch, powered))).contains("joules"));
   EXPECT_FALSE(predicted_record(batch, "lean", powered, true).joules);
-  powered.machine.energy = simulator::EnergyConstants{110, 0.5, 25e-12, 8e-12, 0.75e-12};
+  powered.machine.energy = simulator::EnergyConstants{110, 0.5, 25e-12, 8e-12, 2e-12, 0.75e-12};
   const Explanation e = explain("lean", batch, powered);
   const reports::Record record = predicted_record(batch, "lean", powered, true);
   ASSERT_TRUE(e.energy);
