@@ -25,7 +25,7 @@ constexpr double kLoadSeconds = 1;
 
 /// Matrix instructions of a launch.
 double multiplications(std::int64_t ctas) {
-  return static_cast<double>(kRounds * ctas) * kMultiplyChains * (kMultiplyThreads / 32);
+  return static_cast<double>(kRounds * ctas * (kMultiplyThreads / 32) * kMultiplyChains);
 }
 
 void queue_multiplications(const void* kernel, std::int64_t ctas, float* sink, cudaStream_t stream) {
