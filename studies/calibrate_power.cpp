@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 
 #include "gpu/device.h"
 #include "gpu/nvml.h"
@@ -15,6 +16,11 @@ namespace {
 void add(Calibration& result, const char* key, double value, const char* unit, std::string source,
          const char* confidence) {
   result.constants.push_back({key, {value}, false, unit, std::move(source), confidence});
+}
+
+void add_point(Calibration& result, const gpu::LoadPoint& load, const char* what, double value, const char* unit) {
+  result.points.push_back(
+      {fmt::format("load_{}_{}", load.work, what), load.ctas, load.bytes_in_flight, 0, value, unit, value, value, 1});
 }
 
 /// The last of its kind: on all SMs, with the largest window.
@@ -30,8 +36,7 @@ std::string watts(const gpu::LoadPoint& load) {
 
 std::vector<gpu::LoadPoint> calibrate_loads(Calibration& result) {
   const auto point = [&](const gpu::LoadPoint& load, const char* what, double value, const char* unit) {
-    result.points.push_back(
-        {fmt::format("load_{}_{}", load.work, what), load.ctas, load.bytes_in_flight, 0, value, unit, value, value, 1});
+    add_point(result, load, what, value, unit);
   };
   const gpu::DeviceState state = gpu::device_state();
   if (state.power_limit_watts) {
@@ -78,6 +83,9 @@ void add_energy(const std::vector<gpu::LoadPoint>& loads, const std::string& sou
     return;
   }
   const simulator::EnergyConstants fit = fit_energy(points);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    add_point(result, loads[i], "power_fitted", law_watts(fit, points[i]), "W");
+  }
   const std::string how = fmt::format(
       "{}: least squares over {} kinds of steady work, each a second by the driver's energy counter; largest "
       "error of their power {:.1f} %",
