@@ -21,9 +21,15 @@ struct CalibrateOptions {
   std::string file;
   std::string kernel;
   std::string points;
+  bool only_energy = false;
   std::int32_t threads = 0;
   bool json = false;
 };
+
+studies::Calibration measure(const CalibrateOptions& options) {
+  if (options.executor != "cuda") return studies::calibrate_cpu(thread_count(options.threads));
+  return options.only_energy ? studies::calibrate_cuda_energy(options.like) : studies::calibrate_cuda(options.like);
+}
 
 void calibrate(const CalibrateOptions& options) {
   const bool cuda = options.executor == "cuda";
@@ -36,17 +42,26 @@ void calibrate(const CalibrateOptions& options) {
   if (cuda && options.threads > 0) {
     throw base::InputError("--threads with --executor cuda: no threads are measured; allowed: --executor cpu");
   }
+  if (!cuda && options.only_energy) {
+    throw base::InputError(
+        "--only-energy with --executor cpu: a CPU's energy is not measured; allowed: --executor cuda");
+  }
+  if (options.only_energy && !options.kernel.empty()) {
+    throw base::InputError("--kernel-out with --only-energy: the kernels are not measured; allowed: one of the two");
+  }
   require_executor(options.executor);
   std::string known;
   if (cuda) known = simulator::machine_text(studies::calibration_base(options.like));
-  const studies::Calibration result =
-      cuda ? studies::calibrate_cuda(options.like) : studies::calibrate_cpu(thread_count(options.threads));
+  const studies::Calibration result = measure(options);
+  if (!result.note.empty()) note(result.note);
   // The points first: they are worth keeping even if the constants contradict each other.
   if (!options.points.empty()) base::write_new_file(options.points, studies::points_csv(result.points));
   if (!options.kernel.empty()) base::write_new_file(options.kernel, result.kernel_file);
   if (!options.file.empty()) base::write_new_file(options.file, result.file);
   print(options.json ? result.file : studies::calibration_table(result, known));
-  if (cuda) simulator::parse_kernel(result.kernel_file, options.kernel.empty() ? "kernel" : options.kernel);
+  if (!result.kernel_file.empty()) {
+    simulator::parse_kernel(result.kernel_file, options.kernel.empty() ? "kernel" : options.kernel);
+  }
   if (cuda) simulator::parse_machine(result.file, options.file.empty() ? result.machine_name : options.file);
 }
 
@@ -58,6 +73,7 @@ void add_calibrate(CLI::App& program, int&) {
   verb->footer(
       "  splitwave calibrate --out cpu.json\n"
       "  splitwave calibrate --executor cuda --out my-gpu.json --points my-gpu.csv\n"
+      "  splitwave calibrate --executor cuda --only-energy --like h200-calibrated --out my-gpu.json\n"
       "  splitwave simulate -w llama-3-8b:8q1s32k --gpu h200,h200-calibrated");
   add_executor_option(*verb, options->executor);
   add_threads_option(*verb, options->threads);
@@ -69,6 +85,8 @@ void add_calibrate(CLI::App& program, int&) {
                    "with --executor cuda: the machine whose data sheet's rates the device has, by name or as a JSON "
                    "file; the shipped one of its name if not given")
       ->type_name("NAME|FILE");
+  verb->add_flag("--only-energy", options->only_energy,
+                 "with --executor cuda: measure the energy constants alone, and take over all else");
   add_json_option(*verb, options->json, "the machine file itself");
   verb->callback([options] { calibrate(*options); });
 }

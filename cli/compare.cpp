@@ -60,6 +60,7 @@ MachineOptions predicted_machines(const CompareOptions& options) {
 /// All but the executor: measuring a CPU takes time that bad input must not.
 studies::Comparison load(const CompareOptions& options) {
   const MachineOptions machines = predicted_machines(options);
+  require_energy(options.executor.name, options.budget.energy_seconds);
   require_executor(options.executor.name);
   studies::Comparison comparison;
   comparison.begin = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
@@ -114,6 +115,7 @@ void add_compare(CLI::App& program, int& status) {
   add_executor_option(*verb, options->executor.name);
   add_threads_option(*verb, options->executor.threads);
   add_samples_option(*verb, options->budget.samples);
+  add_energy_option(*verb, options->budget.energy_seconds);
   add_out_option(*verb, options->out,
                  "folder for records.jsonl, records.csv, report.md and figures/; out/<UTC time> if not given");
   add_json_option(*verb, options->json, "one record per line (docs/records.md) instead of the summary");

@@ -40,6 +40,14 @@ std::string to_json(const simulator::Machine& machine) {
   json["shared_bytes_per_cta"] = machine.shared_bytes_per_cta;
   json["launch_seconds"] = machine.launch_seconds;
   json["flag_seconds"] = machine.flag_seconds;
+  if (machine.energy) {
+    json["idle_watts"] = machine.energy->idle_watts;
+    json["sm_watts"] = machine.energy->sm_watts;
+    json["dram_joules_per_byte"] = machine.energy->dram_joules_per_byte;
+    json["l2_joules_per_byte"] = machine.energy->l2_joules_per_byte;
+    json["shared_joules_per_byte"] = machine.energy->shared_joules_per_byte;
+    json["joules_per_flop"] = machine.energy->joules_per_flop;
+  }
   return json.dump() + '\n';
 }
 

@@ -11,6 +11,7 @@
 #include "base/output_files.h"
 #include "base/text.h"
 #include "cli/output.h"
+#include "studies/measure.h"
 #include "studies/sweep_axis.h"
 #include "workloads/load.h"
 
@@ -150,6 +151,19 @@ void add_samples_option(CLI::App& app, std::int32_t& samples) {
       ->type_name("N")
       ->check(integer_between(1, kMostSamples))
       ->capture_default_str();
+}
+
+void add_energy_option(CLI::App& app, double& seconds) {
+  app.add_flag_callback(
+      "--energy", [&seconds] { seconds = studies::kEnergySeconds; },
+      "with --executor cuda: replay each plan for two seconds more and record the joules of a call");
+}
+
+void require_energy(const std::string& executor, double seconds) {
+  if (seconds > 0 && executor != "cuda") {
+    throw base::InputError("--energy with --executor " + executor +
+                           ": only a GPU's energy is measured; allowed: --executor cuda");
+  }
 }
 
 void add_executor_option(CLI::App& app, std::string& executor) {

@@ -41,6 +41,10 @@ void add_threads_option(CLI::App& app, std::int32_t& threads);
 /// --samples: least number of timed runs of each plan.
 void add_samples_option(CLI::App& app, std::int32_t& samples);
 
+/// --energy: TimingBudget::energy_seconds. require_energy() refuses it for other executors than cuda.
+void add_energy_option(CLI::App& app, double& seconds);
+void require_energy(const std::string& executor, double seconds);
+
 /// --executor; the value is checked.
 void add_executor_option(CLI::App& app, std::string& executor);
 

@@ -77,6 +77,7 @@ int run_all(const RunOptions& options) {
     throw base::InputError("--sms: --executor " + options.executor.name +
                            " has threads, not SMs; allowed: --executor cuda, or --threads");
   }
+  require_energy(options.executor.name, options.budget.energy_seconds);
   require_executor(options.executor.name);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   RecordSink sink(options.out, options.json);
@@ -104,6 +105,7 @@ void add_run(CLI::App& program, int& status) {
       "  splitwave run -w llama-3-8b:4q1s4k --schedule lean,fixed-split:4 --threads 2\n"
       "  splitwave run -w batch.json --json > measured.jsonl\n"
       "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean --sms 64\n"
+      "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean --energy\n"
       "  splitwave run -w llama-3-8b:1q1s4k --algorithm flash-attention-1,flash-decoding:128x16");
   add_workload_options(*verb, options->workload);
   add_schedule_option(*verb, options->schedules);
@@ -111,6 +113,7 @@ void add_run(CLI::App& program, int& status) {
   add_threads_option(*verb, options->executor.threads);
   add_device_sms_option(*verb, options->executor.sms);
   add_samples_option(*verb, options->budget.samples);
+  add_energy_option(*verb, options->budget.energy_seconds);
   add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");
   add_json_option(*verb, options->json, "one record per line (docs/records.md)");
   verb->add_option("--algorithm", options->algorithms,

@@ -99,6 +99,7 @@ struct LaunchOptions {
   std::uint32_t delay_seed = 0;    ///< not 0: CTAs start after pseudo-random pauses
   std::int32_t dropped_slot = -1;  ///< the arrival of this slot is lost
   bool count_visits = false;
+  bool skip_merge_kernel = false;  ///< outputs that were split stay unfinished: to time what the merge kernel takes
 };
 
 /// The host's work for one plan. Times in seconds.

@@ -3,13 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <memory>
 #include <vector>
 
 #include "gpu/buffer.h"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/utilities.h"
+#include "gpu/power.h"
 #include "gpu/replay.h"
 
 namespace splitwave::gpu {
@@ -22,6 +21,7 @@ constexpr std::int32_t kMostCopies = 1024;
 constexpr std::int64_t kMostLaunches = 4096;  // of one graph
 constexpr double kGuessBytesPerSecond = 4e12;
 constexpr double kGuessLaunchSeconds = 2e-6;
+constexpr double kSettleSeconds = 0.5;
 
 std::int64_t launches_for(const Workload& workload, std::int32_t copies, const MeasureOptions& options) {
   const double guess =
@@ -105,12 +105,13 @@ Timing time_empty_kernel(const MeasureOptions& options) {
   return time_captured(stream.get(), queue, kLaunches, options.replays);
 }
 
-DeviceState device_state() {
-  DeviceState state;
-  const std::unique_ptr<FILE, int (*)(FILE*)> pipe(
-      popen("nvidia-smi --query-gpu=clocks.sm,power.draw --format=csv,noheader,nounits 2>/dev/null", "r"), pclose);
-  if (pipe == nullptr || std::fscanf(pipe.get(), "%lf, %lf", &state.sm_clock_mhz, &state.power_watts) != 2) return {};
-  return state;
+std::optional<LaunchEnergy> time_energy(Decoder& decoder, const Timing& timing, double seconds) {
+  const SteadyLoad load = hold_load(
+      static_cast<cudaStream_t>(decoder.stream()), [&] { decoder.replay(); }, kSettleSeconds, seconds);
+  decoder.synchronize();
+  if (!load.watts) return std::nullopt;
+  const double seconds_per_launch = load.seconds_per_run / static_cast<double>(timing.launches_per_replay);
+  return LaunchEnergy{*load.watts * seconds_per_launch, *load.watts, load.sm_clock_mhz};
 }
 
 }  // namespace splitwave::gpu

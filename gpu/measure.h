@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "gpu/decode.h"
 #include "workloads/workload.h"
@@ -41,12 +42,15 @@ Timing time_plain_read(const workloads::Workload& workload, const DeviceTensors&
 /// Times an empty kernel of one CTA in a graph.
 Timing time_empty_kernel(const MeasureOptions& options);
 
-/// Clock of the SMs and power as the driver reports them right now, without setting anything; empty if nvidia-smi is
-/// not there.
-struct DeviceState {
-  double sm_clock_mhz = 0;
-  double power_watts = 0;
+/// What launches take of the device's energy.
+struct LaunchEnergy {
+  double joules = 0;  ///< of one launch
+  double watts = 0;   ///< mean power of the device meanwhile
+  std::optional<double> sm_clock_mhz;
 };
-DeviceState device_state();
+
+/// Replays the graph that time_plan() has left in the decoder for at least `seconds`, after half a second in which
+/// clock and power come to rest. Nothing if the device has no energy counter (gpu/nvml.h).
+std::optional<LaunchEnergy> time_energy(Decoder& decoder, const Timing& timing, double seconds);
 
 }  // namespace splitwave::gpu

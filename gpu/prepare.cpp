@@ -247,7 +247,7 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
   next.params = decode_params(workload, addressing, plan, config, options, workspace);
   next.params.uniform = uniform.value_or(UniformPlan{});
   next.decode = decode_launch(workload, plan, config, options, next.params.uniform, capacity, known);
-  next.separate_merge = plan.merge == MergeKind::kernel && capacity.merges > 0;
+  next.separate_merge = plan.merge == MergeKind::kernel && capacity.merges > 0 && !options.skip_merge_kernel;
   if (next.separate_merge) {
     next.merge_params = merge_params(next.params, options, workspace);
     next.merge = merge_launch(workload, plan, config, options, capacity);

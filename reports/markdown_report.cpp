@@ -24,6 +24,12 @@ std::string cell(const std::optional<Value>& value, Format format) {
 std::string count(std::int64_t value) {
   return fmt::format("{}", value);
 }
+bool has_energy(const Record* record) {
+  return record != nullptr && record->joules.has_value();
+}
+std::string energy_cell(const Record* record) {
+  return has_energy(record) ? format_joules(*record->joules) : kNone;
+}
 std::string two_digits(double value) {
   return fmt::format("{:.2f}", value);
 }
@@ -83,6 +89,8 @@ Table predicted_table(const std::vector<Row>& rows, const Baseline& baseline, co
                {"bandwidth", Align::right},
                {"speed-up over " + baseline_name, Align::right}},
               {}};
+  const bool energy = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return has_energy(row.predicted); });
+  if (energy) table.columns.push_back({"energy", Align::right});
   for (const Row& row : rows) {
     const Record& record = row.any();
     std::vector<std::string> cells = {record.workload, schedule_words(record)};
@@ -92,9 +100,17 @@ Table predicted_table(const std::vector<Row>& rows, const Baseline& baseline, co
     cells.push_back(record.failure ? "cannot run: " + *record.failure : cell(record.seconds, format_seconds));
     cells.push_back(cell(record.bytes_per_second, format_bandwidth));
     cells.push_back(cell(baseline.speed_up(record), format_factor));
+    if (energy) cells.push_back(energy_cell(&record));
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+/// Predicted and measured energy, and the error.
+std::vector<std::string> energy_cells(const Row& row) {
+  const bool both = row.predicted != nullptr && row.measured != nullptr;
+  const std::optional<double> error = both ? Pair{row.predicted, row.measured}.energy_error() : std::nullopt;
+  return {energy_cell(row.predicted), energy_cell(row.measured), cell(error, signed_percent)};
 }
 
 std::string failure_or_time(const Record* record) {
@@ -126,6 +142,10 @@ Table measured_table(const std::vector<Row>& rows, const Baseline& baseline, con
                {"bandwidth", Align::right},
                {"relative L2 error", Align::right}},
               {}};
+  const bool energy = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return has_energy(row.measured); });
+  if (energy) {
+    for (const char* title : {"energy: predicted", "measured", "error"}) table.columns.push_back({title, Align::right});
+  }
   for (const Row& row : rows) {
     std::vector<std::string> cells = {row.any().workload, schedule_words(row.any())};
     for (std::string& text : plan_cells(row.any())) {
@@ -144,6 +164,9 @@ Table measured_table(const std::vector<Row>& rows, const Baseline& baseline, con
     cells.push_back(row.measured == nullptr ? kNone : cell(row.measured->bytes_per_second, format_bandwidth));
     cells.push_back(row.measured == nullptr || !row.measured->error ? kNone
                                                                     : scientific(row.measured->error->relative_l2));
+    if (energy) {
+      for (std::string& text : energy_cells(row)) cells.push_back(std::move(text));
+    }
     table.rows.push_back(std::move(cells));
   }
   return table;
@@ -231,6 +254,11 @@ std::vector<std::string> summary_lines(std::span<const Record> records, const st
                   format_percent(result.within_10_percent)),
       fmt::format("Predictions are {} times the measured times (geometric mean; 1 is no bias).",
                   two_digits(result.geometric_mean_ratio))};
+  if (const EnergyAgreement energy = energy_agreement(records); energy.points > 0) {
+    lines.push_back(fmt::format("Their energy, {} points: median error {}, p90 error {}; {} are within 10 %.",
+                                energy.points, format_percent(energy.median_error), format_percent(energy.p90_error),
+                                format_percent(energy.within_10_percent)));
+  }
   const std::string noise_words = noise_line(noise(records));
   if (!noise_words.empty()) lines.push_back(noise_words);
   lines.push_back(sign_line(result, baseline));

@@ -15,13 +15,12 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 31> kRecordKeys = {
-    "workload",     "schedule",     "executor", "machine",     "chosen",    "seconds",
-    "seconds_p20",  "seconds_p80",  "samples",  "interrupted", "bytes",     "bytes_per_second",
-    "num_splits",   "ctas",         "waves",    "occupancy",   "merge",     "kernel",
-    "read_seconds", "plan_seconds", "speed_up", "probes",      "breakdown", "traffic",
-    "io",           "error",        "failure",  "device",      "driver",    "commit",
-    "version"};
+constexpr std::array<Key, 34> kRecordKeys = {
+    "workload",     "schedule",  "executor",    "machine",   "chosen",           "seconds",      "seconds_p20",
+    "seconds_p80",  "samples",   "interrupted", "bytes",     "bytes_per_second", "num_splits",   "ctas",
+    "waves",        "occupancy", "merge",       "kernel",    "read_seconds",     "plan_seconds", "joules",
+    "sm_clock_mhz", "speed_up",  "probes",      "breakdown", "traffic",          "energy",       "io",
+    "error",        "failure",   "device",      "driver",    "commit",           "version"};
 constexpr std::array<Key, 5> kSpeedUpKeys = {"over", "median", "low", "high", "pairs"};
 constexpr std::array<Key, 9> kProbesKeys = {"read_by_one",  "read_by_all",  "seconds_per_kv_byte",
                                             "fork_seconds", "item_seconds", "merge_seconds_per_row_split",
@@ -29,6 +28,7 @@ constexpr std::array<Key, 9> kProbesKeys = {"read_by_one",  "read_by_all",  "sec
 constexpr std::array<Key, 7> kBreakdownKeys = {"launch", "ramp", "stream", "compute", "merge", "wait", "idle"};
 constexpr std::array<Key, 6> kTrafficKeys = {"kv_dram_read",   "kv_l2_read",       "q_read",
                                              "output_written", "partials_written", "partials_read"};
+constexpr std::array<Key, 6> kEnergyKeys = {"idle", "sms", "dram", "l2", "shared", "arithmetic"};
 constexpr std::array<Key, 6> kIoKeys = {"q", "kv", "scores", "output", "statistics", "partials"};
 constexpr std::array<Key, 3> kErrorKeys = {"relative_l2", "rmse", "max_abs"};
 constexpr double kMost = std::numeric_limits<double>::max();
@@ -72,6 +72,12 @@ schedules::Traffic read_traffic(const Fields& fields) {
                             bytes("output_written"), bytes("partials_written"), bytes("partials_read")};
 }
 
+schedules::Energy read_energy(const Fields& fields) {
+  const auto joules = [&](Key key) { return fields.number(key, 0, kMost); };
+  return schedules::Energy{joules("idle"), joules("sms"),    joules("dram"),
+                           joules("l2"),   joules("shared"), joules("arithmetic")};
+}
+
 RecordIo read_io(const Fields& fields) {
   const auto part = [&](Key key) { return fields.integer(key, 0, std::numeric_limits<std::int64_t>::max()); };
   return RecordIo{part("q"), part("kv"), part("scores"), part("output"), part("statistics"), part("partials")};
@@ -107,6 +113,8 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.kernel = fields.optional_text("kernel");
   record.read_seconds = number(fields, "read_seconds");
   record.plan_seconds = number(fields, "plan_seconds");
+  record.joules = number(fields, "joules");
+  record.sm_clock_mhz = number(fields, "sm_clock_mhz");
   if (fields.has("speed_up")) {
     record.speed_up = read_speed_up(Fields(fields.at("speed_up"), where, "speed_up", kSpeedUpKeys));
   }
@@ -118,6 +126,9 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   }
   if (fields.has("traffic")) {
     record.traffic = read_traffic(Fields(fields.at("traffic"), where, "traffic", kTrafficKeys));
+  }
+  if (fields.has("energy")) {
+    record.energy = read_energy(Fields(fields.at("energy"), where, "energy", kEnergyKeys));
   }
   if (fields.has("io")) {
     record.io = read_io(Fields(fields.at("io"), where, "io", kIoKeys));

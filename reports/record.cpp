@@ -74,6 +74,17 @@ Json traffic_json(const schedules::Traffic& bytes) {
   return object;
 }
 
+Json energy_json(const schedules::Energy& joules) {
+  Json object = Json::object();
+  put(object, "idle", joules.idle);
+  put(object, "sms", joules.sms);
+  put(object, "dram", joules.dram);
+  put(object, "l2", joules.l2);
+  put(object, "shared", joules.shared);
+  put(object, "arithmetic", joules.arithmetic);
+  return object;
+}
+
 Json io_json(const RecordIo& io) {
   return {{"q", io.q},
           {"kv", io.kv},
@@ -123,6 +134,8 @@ std::string to_json(const Record& record) {
   put(object, "kernel", record.kernel);
   put(object, "read_seconds", record.read_seconds);
   put(object, "plan_seconds", record.plan_seconds);
+  put(object, "joules", record.joules);
+  put(object, "sm_clock_mhz", record.sm_clock_mhz);
   if (record.speed_up) {
     object["speed_up"] = speed_up_json(*record.speed_up);
   }
@@ -134,6 +147,9 @@ std::string to_json(const Record& record) {
   }
   if (record.traffic) {
     object["traffic"] = traffic_json(*record.traffic);
+  }
+  if (record.energy) {
+    object["energy"] = energy_json(*record.energy);
   }
   if (record.io) {
     object["io"] = io_json(*record.io);

@@ -81,10 +81,13 @@ struct Record {
   std::optional<std::string> kernel;   ///< configuration of the CUDA kernel, "r1w4s4t16c8"
   std::optional<double> read_seconds;  ///< plain read of K and V on the device, in the same run
   std::optional<double> plan_seconds;  ///< host time of making the plan ready for the device
+  std::optional<double> joules;        ///< that a call takes of the device's energy
+  std::optional<double> sm_clock_mhz;  ///< while that was measured
   std::optional<RecordSpeedUp> speed_up;
   std::optional<RecordProbes> probes;
   std::optional<schedules::Breakdown> breakdown;
   std::optional<schedules::Traffic> traffic;
+  std::optional<schedules::Energy> energy;  ///< predicted parts of `joules`
   std::optional<RecordIo> io;
   std::optional<RecordError> error;
   std::optional<std::string> failure;  ///< why there is no time, for points that cannot run

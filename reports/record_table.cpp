@@ -24,6 +24,8 @@ std::string whole_number(std::int64_t value) {
 std::string record_table(std::span<const Record> records) {
   const bool measured =
       std::any_of(records.begin(), records.end(), [](const Record& record) { return record.samples.has_value(); });
+  const bool energy =
+      std::any_of(records.begin(), records.end(), [](const Record& record) { return record.joules.has_value(); });
   Table table{{{"workload"},
                {"machine"},
                {"schedule"},
@@ -41,6 +43,7 @@ std::string record_table(std::span<const Record> records) {
   } else {
     table.columns.push_back({"occupancy", Align::right});
   }
+  if (energy) table.columns.push_back({"energy", Align::right});
   std::string failures;
   for (const Record& record : records) {
     if (record.failure) {
@@ -63,6 +66,7 @@ std::string record_table(std::span<const Record> records) {
     } else {
       row.push_back(or_dash(record.occupancy, format_percent));
     }
+    if (energy) row.push_back(or_dash(record.joules, format_joules));
     table.rows.push_back(std::move(row));
   }
   return to_text(table) + failures;

@@ -21,6 +21,11 @@ bool timed(const Record& record) {
   return record.seconds && *record.seconds > 0;
 }
 
+double share_within_10_percent(const std::vector<double>& errors) {
+  const auto close = std::count_if(errors.begin(), errors.end(), [](double error) { return error <= 0.1; });
+  return static_cast<double>(close) / static_cast<double>(errors.size());
+}
+
 double geometric_mean(const std::vector<double>& values) {
   const double logs = std::accumulate(values.begin(), values.end(), 0.0,
                                       [](double sum, double value) { return sum + std::log(value); });
@@ -83,6 +88,11 @@ bool Baseline::same_plan(const Record& predicted) const {
   const Record* const baseline = of(predicted);
   return baseline != nullptr && baseline->seconds == predicted.seconds && baseline->ctas == predicted.ctas &&
          baseline->num_splits == predicted.num_splits && baseline->merge == predicted.merge;
+}
+
+std::optional<double> Pair::energy_error() const {
+  if (!predicted->joules || !measured->joules || *measured->joules <= 0) return std::nullopt;
+  return *predicted->joules / *measured->joules - 1;
 }
 
 std::vector<Pair> pair_up(std::span<const Record> records) {
@@ -151,11 +161,20 @@ Agreement agreement(std::span<const Record> records, const std::string& baseline
   result.points = static_cast<std::int64_t>(pairs.size());
   result.median_error = base::quantile(errors, 0.5);
   result.p90_error = base::quantile(errors, 0.9);
-  const auto close = std::count_if(errors.begin(), errors.end(), [](double error) { return error <= 0.1; });
-  result.within_10_percent = static_cast<double>(close) / static_cast<double>(pairs.size());
+  result.within_10_percent = share_within_10_percent(errors);
   result.geometric_mean_ratio = geometric_mean(ratios);
   add_signs(pairs, Baseline(records, baseline), result);
   return result;
+}
+
+EnergyAgreement energy_agreement(std::span<const Record> records) {
+  std::vector<double> errors;
+  for (const Pair& pair : pair_up(records)) {
+    if (const std::optional<double> error = pair.energy_error()) errors.push_back(std::abs(*error));
+  }
+  if (errors.empty()) return {};
+  return {static_cast<std::int64_t>(errors.size()), base::quantile(errors, 0.5), base::quantile(errors, 0.9),
+          share_within_10_percent(errors)};
 }
 
 std::vector<ScheduleSummary> summarize(std::span<const Record> records, const std::string& baseline) {

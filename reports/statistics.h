@@ -20,6 +20,8 @@ struct Pair {
   const Record* measured = nullptr;
   /// (predicted - measured) / measured.
   double relative_error() const { return *predicted->seconds / *measured->seconds - 1; }
+  /// The same of their energy; nothing if either has none.
+  std::optional<double> energy_error() const;
 };
 
 /// All pairs, in the order of the measured records. Where a key occurs several times, its k-th predicted record goes
@@ -94,6 +96,17 @@ struct ScheduleSummary {
   double least = 1;
   double most = 1;
 };
+
+/// How good the predicted energies are. Ratios, not percent.
+struct EnergyAgreement {
+  std::int64_t points = 0;
+  double median_error = 0;  ///< median of |predicted - measured| / measured
+  double p90_error = 0;
+  double within_10_percent = 0;  ///< share of points whose error is at most 0.1
+};
+
+/// Over all pairs of the records whose energy was both predicted and measured; points is 0 if there are none.
+EnergyAgreement energy_agreement(std::span<const Record> records);
 
 /// Summaries in order of first appearance of (executor, machine), then of the schedule; the baseline is among them.
 std::vector<ScheduleSummary> summarize(std::span<const Record> records, const std::string& baseline);

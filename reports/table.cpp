@@ -139,6 +139,11 @@ std::string format_bytes(std::int64_t bytes) {
   return value < 999.5e6 ? three_digits(value / 1e6) + " MB" : three_digits(value / 1e9) + " GB";
 }
 
+std::string format_joules(double joules) {
+  if (joules < 999.5e-6) return three_digits(joules * 1e6) + " µJ";
+  return joules < 0.9995 ? three_digits(joules * 1e3) + " mJ" : three_digits(joules) + " J";
+}
+
 std::string format_bandwidth(double bytes_per_second) {
   return three_digits(bytes_per_second / 1e9) + " GB/s";
 }

@@ -42,6 +42,9 @@ std::string format_factor(double ratio);
 /// "12 bytes", "12.3 kB", "4.56 MB", "1.20 GB": powers of 1000, three digits.
 std::string format_bytes(std::int64_t bytes);
 
+/// "12.3 mJ", "1.20 J": three digits.
+std::string format_joules(double joules);
+
 /// "123 GB/s" (10^9 bytes), three digits.
 std::string format_bandwidth(double bytes_per_second);
 

@@ -30,6 +30,18 @@ struct Traffic {
   std::int64_t partials_read = 0;     ///< the same, by those who merge
 };
 
+/// What a call of a plan takes of the device's energy, by what takes it; the parts add up to the total. Joules.
+struct Energy {
+  double idle = 0;        ///< of the whole device, whatever its SMs do
+  double sms = 0;         ///< SMs that hold a working CTA
+  double dram = 0;        ///< bytes out of DRAM
+  double l2 = 0;          ///< bytes between L2 and the SMs, those from DRAM too
+  double shared = 0;      ///< bytes of K and V into and out of shared memory
+  double arithmetic = 0;  ///< matrix instructions
+  double total() const { return idle + sms + dram + l2 + shared + arithmetic; }
+  bool operator==(const Energy&) const = default;
+};
+
 /// One stretch of a CTA's life, for pictures. item is -1 for a merge.
 struct Span {
   std::int32_t cta = 0;
@@ -42,8 +54,9 @@ struct Span {
 
 struct Timeline {
   double seconds = 0;
-  double occupancy = 0;  ///< mean share of CTA slots that hold a working CTA, 0..1
-  double waves = 0;      ///< CTAs over CTA slots
+  double occupancy = 0;   ///< mean share of CTA slots that hold a working CTA, 0..1
+  double waves = 0;       ///< CTAs over CTA slots
+  double sm_seconds = 0;  ///< time in which an SM holds a working CTA, summed over the SMs
   Breakdown breakdown;
   Traffic traffic;
   std::vector<Span> spans;  ///< empty unless asked for

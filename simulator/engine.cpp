@@ -120,7 +120,9 @@ void Engine::start_list(std::int32_t index, std::int32_t list, double time, doub
   slot.arithmetic_until = time;
   slot.item = plan_->cta_begin[static_cast<std::size_t>(list)];
   slot.item_end = plan_->cta_begin[static_cast<std::size_t>(list) + 1];
-  result_->busy_slot_seconds -= weight(slot) * time;
+  Group& group = group_of(slot);
+  result_->busy_slot_seconds -= group.weight * time;
+  if (group.working++ == 0) result_->busy_sm_seconds -= group.weight * time;
   if (slot.item == slot.item_end) {
     result_->slot_seconds.ramp += weight(slot) * lead;
     return enter_timed(index, time + lead);
@@ -251,7 +253,10 @@ void Engine::finish_list(std::int32_t index, double time) {
   slot.list = -1;
   ended_.all += weight(slot);
   if (slot.reads) ended_.reading += weight(slot);
-  result_->busy_slot_seconds += weight(slot) * time;
+  Group& group = group_of(slot);
+  result_->busy_slot_seconds += group.weight * time;
+  group.work_end = std::max(group.work_end, time);
+  if (--group.working == 0) result_->busy_sm_seconds += group.weight * group.work_end;
   result_->end_seconds = std::max(result_->end_seconds, time);
 }
 
@@ -312,6 +317,7 @@ void Engine::process_events() {
   result_ = &result;
   result.slot_seconds = {};
   result.busy_slot_seconds = 0;
+  result.busy_sm_seconds = 0;
   result.kv_bytes = 0;
   result.q_rows = 0;
   result.spans.clear();

@@ -27,6 +27,7 @@ struct EngineResult {
   double end_seconds = 0;             ///< last item's result is there
   schedules::Breakdown slot_seconds;  ///< idle is not filled in
   double busy_slot_seconds = 0;
+  double busy_sm_seconds = 0;    ///< SMs with a busy slot
   double kv_bytes = 0;           ///< K and V that the items read, whole bytes
   double q_rows = 0;             ///< rows of the output tiles of items that have tokens
   std::vector<double> item_end;  ///< per item: when its result is visible

@@ -115,7 +115,7 @@ void Engine::start_first_wave() {
       continue;
     }
     const std::int32_t kind = kinds_.kind_of_sm.empty() ? 0 : kinds_.kind_of_sm[static_cast<std::size_t>(sm)];
-    groups_.push_back({1, 0, static_cast<std::int32_t>(slots_.size()), 0, sm, kind, 0, false});
+    groups_.push_back({1, 0, static_cast<std::int32_t>(slots_.size()), 0, sm, kind});
     for (std::int32_t k = 0; k < per_sm; ++k) {
       slots_.emplace_back();
       slots_.back().group = static_cast<std::int32_t>(number);

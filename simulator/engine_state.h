@@ -40,9 +40,11 @@ struct Group {
   double issued_until = 0;  ///< arithmetic of CTAs that hold their items
   std::int32_t first_slot = 0;
   std::int32_t streaming = 0;
-  std::int32_t sm = 0;     ///< its first SM
-  std::int32_t port = 0;   ///< kind of its SMs' ports
-  std::int32_t freed = 0;  ///< used while freed slots are put in order
+  std::int32_t sm = 0;       ///< its first SM
+  std::int32_t port = 0;     ///< kind of its SMs' ports
+  std::int32_t freed = 0;    ///< used while freed slots are put in order
+  std::int32_t working = 0;  ///< slots with a list
+  double work_end = 0;       ///< latest end of those that had one
   bool dirty = false;
 };
 

@@ -92,6 +92,26 @@ void check_by_sm(const Machine& machine, const Constants& constants) {
   }
 }
 
+/// All of them or none: a prediction without one of them would be too low.
+std::optional<EnergyConstants> read_energy(Constants& constants) {
+  constexpr std::array<std::string_view, 6> keys = {"idle_power", "sm_power",      "dram_energy",
+                                                    "l2_energy",  "shared_energy", "flop_energy"};
+  const std::array<std::optional<double>, 6> found = {constants.optional_number(keys[0], "W", 1, 0, 1e5),
+                                                      constants.optional_number(keys[1], "W", 1, 0, 1e4),
+                                                      constants.optional_number(keys[2], "pJ/byte", 1e-12, 0, 1e5),
+                                                      constants.optional_number(keys[3], "pJ/byte", 1e-12, 0, 1e5),
+                                                      constants.optional_number(keys[4], "pJ/byte", 1e-12, 0, 1e5),
+                                                      constants.optional_number(keys[5], "pJ/FLOP", 1e-12, 0, 1e4)};
+  const auto present = [](const std::optional<double>& one) { return one.has_value(); };
+  if (std::none_of(found.begin(), found.end(), present)) return std::nullopt;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (present(found[i])) continue;
+    throw InputError(fmt::format("{}: {} is missing; allowed: {} together, or none of them", constants.where(),
+                                 constants.path_of(keys[i]), fmt::join(keys, ", ")));
+  }
+  return EnergyConstants{*found[0], *found[1], *found[2], *found[3], *found[4], *found[5]};
+}
+
 void read_constants(Machine& machine, Constants& constants) {
   machine.sms = constants.integer("sms", "SM", 1, 100'000);
   machine.sms_per_gpc = constants.integers("sms_per_gpc", "SM", 1, 100'000);
@@ -132,6 +152,7 @@ void read_constants(Machine& machine, Constants& constants) {
   machine.gpc_of_sm = constants.optional_integers("gpc_of_sm", "1", 0, 100'000);
   machine.port_of_sm = constants.optional_integers("port_of_sm", "1", 0, 100'000);
   machine.dispatch_order = constants.optional_integers("dispatch_order", "SM", 0, 100'000);
+  machine.energy = read_energy(constants);
   constants.finish();
 }
 
@@ -253,6 +274,7 @@ Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
   }
   if (overrides.clock_hz != 0) {
     compute *= overrides.clock_hz / machine.clock_hz;
+    if (machine.clock_hz != overrides.clock_hz) machine.energy.reset();
     machine.clock_hz = overrides.clock_hz;
   }
   machine.mma_flops *= compute;

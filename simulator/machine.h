@@ -18,6 +18,16 @@ struct CpuFigures {
   double merge_seconds_per_row_split = 0;     ///< merging one partial row, by one thread
 };
 
+/// What work takes of a device's energy (simulator/energy.h), at its clock under load.
+struct EnergyConstants {
+  double idle_watts = 0;              ///< a kernel runs, but no SM has a CTA: memory, L2, leakage, the board
+  double sm_watts = 0;                ///< more for each SM that holds a CTA
+  double dram_joules_per_byte = 0;    ///< out of DRAM, besides what L2 takes for the same byte
+  double l2_joules_per_byte = 0;      ///< between L2 and an SM
+  double shared_joules_per_byte = 0;  ///< into or out of shared memory
+  double joules_per_flop = 0;         ///< of matrix instructions
+};
+
 /// A machine as the simulator sees it, read from simulator/machines/*.json or a user's file. A CPU is one too: its
 /// threads are the SMs, one CTA each. Every key of the file carries unit, source and how sure it is
 /// (docs/simulator.md).
@@ -65,7 +75,8 @@ struct Machine {
   std::vector<std::int32_t> dispatch_order;
   /// Read bandwidth by number of active SMs, for machines where it was measured (index 0: one SM). Empty: Little's law.
   std::vector<double> bytes_per_second_by_sms;
-  std::optional<CpuFigures> cpu;  ///< set for a CPU, and only there
+  std::optional<EnergyConstants> energy;  ///< none: nothing is known, and no energy predicted
+  std::optional<CpuFigures> cpu;          ///< set for a CPU, and only there
 };
 
 /// What a user may override on the command line; 0 leaves the machine's own value.
@@ -91,8 +102,9 @@ Machine parse_machine(const std::string& text, const std::string& where);
 
 /// The machine with overrides applied. Rates of the SMs (tensor cores, special functions) scale with their number and
 /// clock; DRAM and L2 belong to the memory system and do not. Fewer SMs are those of a green context where the
-/// machine's are known by number (simulator/partition.h); otherwise, and of more, nothing is known by number. Plateau
-/// and asymptote of DRAM go with its peak. Throws InputError if a CPU is asked for what it lacks.
+/// machine's are known by number (simulator/partition.h); otherwise, and of more, nothing is known by number. With
+/// another clock, which needs another voltage, nothing is known of energy. Plateau and asymptote of DRAM go with its
+/// peak. Throws InputError if a CPU is asked for what it lacks.
 Machine with_overrides(Machine machine, const MachineOverrides& overrides);
 
 /// Names of the shipped machines, sorted.

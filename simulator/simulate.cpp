@@ -117,6 +117,7 @@ Timeline simulate_workers(const workloads::Workload& workload, const schedules::
   const double all = static_cast<double>(slots);
   timeline.occupancy = result.end_seconds > 0 ? result.busy_slot_seconds / (all * result.end_seconds) : 0;
   timeline.waves = plan.ctas() / all;
+  timeline.sm_seconds = result.busy_sm_seconds * kernel.cluster;
   timeline.traffic = count_traffic(workload, plan, work, result, in_kernel);
   const double least = least_dram_seconds(workload, machine, work, timeline.traffic, options.l2);
   if (least > timeline.seconds) {

@@ -28,7 +28,8 @@ struct Calibration {
   std::vector<FileConstant> constants;   ///< what was measured
   std::vector<CalibrationPoint> points;  ///< from which
   std::string file;                      ///< the machine file
-  std::string kernel_file;               ///< of the project's own kernels; empty on a CPU
+  std::string kernel_file;               ///< of the project's own kernels; empty if they were not measured
+  std::string note;                      ///< what could not be measured, and why; empty if nothing
 };
 
 /// The points as CSV.

@@ -15,11 +15,11 @@
 #include "gpu/device.h"
 #include "gpu/microbenchmarks/bandwidth.h"
 #include "gpu/microbenchmarks/launch_times.h"
-#include "gpu/microbenchmarks/load.h"
 #include "gpu/microbenchmarks/topology.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
 #include "studies/bandwidth_fit.h"
+#include "studies/calibrate_power.h"
 #include "studies/kernel_constants.h"
 #include "studies/measure_cuda.h"
 #include "studies/sm_groups.h"
@@ -319,24 +319,18 @@ void calibrate_placement(Work& work) {
                   fill.agreeing));
 }
 
-void calibrate_load(Work& work) {
-  const gpu::LoadStates states = gpu::states_under_load();
-  const auto state = [&](const char* clock, const char* power, const gpu::DeviceState& seen) {
-    work.point(clock, 0, seen.sm_clock_mhz, "MHz");
-    work.point(power, 0, seen.power_watts, "W");
-  };
-  state("clock_idle", "power_idle", states.idle);
-  state("clock_reading", "power_reading", states.reading);
-  state("clock_multiplying", "power_multiplying", states.multiplying);
-  const double flops = gpu::time_multiplications();
-  work.point("mma_sync", work.device.sms, flops / 1e12, "TFLOP/s");
-  if (states.reading.sm_clock_mhz == 0) return;  // nobody says what the clock is
-  work.add("clock", states.reading.sm_clock_mhz, "MHz",
-           fmt::format("nvidia-smi while all SMs read memory ({:.0f} W); while all multiply {:.0f} MHz ({:.0f} W)",
-                       states.reading.power_watts, states.multiplying.sm_clock_mhz, states.multiplying.power_watts));
-  if (states.multiplying.sm_clock_mhz == 0) return;
-  work.add("mma_sync_rate", flops / work.device.sms / states.multiplying.sm_clock_mhz / 1e6, "FLOP/clock/SM",
-           fmt::format("mma.sync m16n8k16 of fp16 into fp32 on all SMs, {:.0f} TFLOP/s", flops / 1e12));
+/// Of the device, with what is known of it from the machine `base`.
+Work begin(const std::string& base) {
+  Work work;
+  work.device = gpu::current_device();
+  work.machine = simulator::load_machine(base);
+  if (work.machine.sms != work.device.sms) {
+    throw base::InputError(fmt::format("--like {}: {} SMs; allowed: a machine with the device's {}",
+                                       base::printable(base), work.machine.sms, work.device.sms));
+  }
+  work.source = fmt::format("splitwave calibrate on {} ({}), driver {}, {}", work.device.name, work.device.uuid,
+                            work.device.driver, today());
+  return work;
 }
 
 }  // namespace
@@ -357,27 +351,32 @@ std::string calibration_base(const std::string& like) {
 
 Calibration calibrate_cuda(const std::string& like) {
   const std::string base = calibration_base(like);
-  Work work;
-  work.device = gpu::current_device();
-  work.machine = simulator::load_machine(base);
-  if (work.machine.sms != work.device.sms) {
-    throw base::InputError(fmt::format("--like {}: {} SMs; allowed: a machine with the device's {}",
-                                       base::printable(base), work.machine.sms, work.device.sms));
-  }
-  work.source = fmt::format("splitwave calibrate on {} ({}), driver {}, {}", work.device.name, work.device.uuid,
-                            work.device.driver, today());
+  Work work = begin(base);
   calibrate_empty_launch(work);
   const std::vector<gpu::KernelProbe> probes = probe_all_kernels(work);
   calibrate_memory(work);
   calibrate_l2(work);
   calibrate_launches(work);
   calibrate_placement(work);
-  calibrate_load(work);
+  const std::vector<gpu::LoadPoint> loads = calibrate_loads(work.result);
+  add_clocks(loads, work.source, work.result);
+  add_energy(loads, work.source, work.result);
   derive_kernels(work, probes);
   work.result.machine_name = work.machine.name + "-calibrated";
   work.result.file = changed_machine_file(simulator::machine_text(base), base, work.result.machine_name,
                                           work.machine.title + " (calibrated)", work.result.constants);
   return work.result;
+}
+
+Calibration calibrate_cuda_energy(const std::string& like) {
+  const std::string base = calibration_base(like);
+  const Work work = begin(base);
+  Calibration result;
+  add_energy(calibrate_loads(result), work.source, result);
+  result.machine_name = work.machine.name;
+  result.file = changed_machine_file(simulator::machine_text(base), base, work.machine.name, work.machine.title,
+                                     result.constants);
+  return result;
 }
 
 }  // namespace splitwave::studies

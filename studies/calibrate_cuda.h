@@ -8,12 +8,16 @@
 
 namespace splitwave::studies {
 
-/// Measures the current CUDA device in some ten seconds (docs/measuring.md, "Calibration"). What is not measured (data
-/// sheet rates, limits by compute capability) comes from the machine `like`, by name or file; empty: the shipped one
-/// that the device is. Throws as require_cuda(), and InputError if no such machine is known.
+/// Measures the current CUDA device in one to two minutes (docs/measuring.md, "Calibration"). What is not measured
+/// (data sheet rates, limits by compute capability) comes from the machine `like`, by name or file; empty: the shipped
+/// one that the device is. Throws as require_cuda(), and InputError if no such machine is known.
 Calibration calibrate_cuda(const std::string& like);
 
-/// The machine that `like` or the device's name means, for calibrate_cuda().
+/// The same for the energy constants alone, in half a minute: all else of the file is that of the machine `like`, its
+/// name too, and there is no kernel file.
+Calibration calibrate_cuda_energy(const std::string& like);
+
+/// The machine that `like` or the device's name means, for both.
 std::string calibration_base(const std::string& like);
 
 }  // namespace splitwave::studies

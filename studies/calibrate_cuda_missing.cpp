@@ -10,6 +10,11 @@ Calibration calibrate_cuda(const std::string& /*like*/) {
   return {};
 }
 
+Calibration calibrate_cuda_energy(const std::string& /*like*/) {
+  require_cuda();
+  return {};
+}
+
 std::string calibration_base(const std::string& /*like*/) {
   require_cuda();
   return {};

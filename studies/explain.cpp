@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "schedules/schedules.h"
+#include "simulator/energy.h"
 #include "studies/choose.h"
 #include "studies/error_bands.h"
 #include "studies/explain_limit.h"
@@ -86,6 +87,7 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
   e.group = workload.geometry.group();
   e.working_lists = working_lists(e.plan);
   e.kernel = std::move(made.kernel);
+  e.energy = simulator::energy(workload, e.plan, e.timeline, machine, e.kernel);
   e.bytes = workloads::minimal_bytes(workload);
   e.bytes_per_second = e.timeline.seconds > 0 ? static_cast<double>(e.bytes) / e.timeline.seconds : 0;
   e.bandwidth_share = e.bytes_per_second / machine.dram_bytes_per_second;

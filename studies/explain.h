@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -65,7 +66,8 @@ struct Explanation {
   std::int64_t working_lists = 0;  ///< lists of the plan with a KV token to read
   schedules::Timeline timeline;    ///< with spans
   IdleCauses idle;
-  simulator::KernelProfile kernel;        ///< that runs the plan
+  simulator::KernelProfile kernel;  ///< that runs the plan
+  std::optional<schedules::Energy> energy;
   std::int64_t bytes = 0;                 ///< minimal bytes of the workload
   double bytes_per_second = 0;            ///< bytes over the predicted time
   double bandwidth_share = 0;             ///< of the bandwidth that a plain read of the machine reaches

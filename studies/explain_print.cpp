@@ -48,6 +48,18 @@ std::string time_table(const Explanation& e) {
   return reports::to_text(table);
 }
 
+/// Empty if it is not known.
+std::string energy_lines(const Explanation& e) {
+  if (!e.energy) return "";
+  const schedules::Energy& joules = *e.energy;
+  const auto share = [&](double part) { return reports::format_percent(part / joules.total()); };
+  return fmt::format(
+      "Energy\n  {} predicted, {:.0f} W; idle {}, SMs {}, DRAM {}, L2 {}, shared memory {}, arithmetic {}\n\n",
+      reports::format_joules(joules.total()), e.timeline.seconds > 0 ? joules.total() / e.timeline.seconds : 0,
+      share(joules.idle), share(joules.sms), share(joules.dram), share(joules.l2), share(joules.shared),
+      share(joules.arithmetic));
+}
+
 std::string better_lines(const Explanation& e) {
   if (e.alternatives.empty()) return "  nothing else can serve this workload\n";
   const std::size_t faster =
@@ -85,6 +97,7 @@ std::string to_text(const Explanation& e) {
                       reports::format_percent(sm_seconds > 0 ? e.idle_sm_seconds / sm_seconds : 0),
                       e.idle_sm_seconds * 1e6, sm_seconds * 1e6, reports::format_percent(e.timeline.occupancy));
   text += "Time, averaged over CTA slots\n" + time_table(e) + '\n';
+  text += energy_lines(e);
   text += fmt::format("Limit\n  {} ({}): {}\n  what would help: {}\n\n", e.limit.part,
                       reports::format_percent(e.limit.share), e.limit.why, e.limit.help);
   return text + "Better\n" + better_lines(e);
@@ -121,6 +134,11 @@ std::string to_json(const Explanation& e) {
       {"idle_sm_seconds", e.idle_sm_seconds},
       {"idle_causes", {{"no_work", e.idle.no_work}, {"uneven", e.idle.uneven}, {"merging", e.idle.merging}}}};
   for (const Part& part : parts(e.timeline.breakdown)) json["breakdown"][std::string(part.name)] = part.seconds;
+  if (e.energy) {
+    json["joules"] = e.energy->total();
+    json["energy"] = {{"idle", e.energy->idle}, {"sms", e.energy->sms},       {"dram", e.energy->dram},
+                      {"l2", e.energy->l2},     {"shared", e.energy->shared}, {"arithmetic", e.energy->arithmetic}};
+  }
   json["limit"] = {{"part", e.limit.part}, {"share", e.limit.share}, {"why", e.limit.why}, {"help", e.limit.help}};
   json["alternatives"] = nlohmann::json::array();
   for (const Alternative& one : e.alternatives) {

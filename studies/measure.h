@@ -15,6 +15,9 @@
 
 namespace splitwave::studies {
 
+/// How long the energy of a plan is measured: the counter goes on every 20 to 100 ms.
+inline constexpr double kEnergySeconds = 2;
+
 /// How long each plan is timed: until samples and seconds are both reached. On a GPU a sample is a replay of a graph of
 /// launches, at least 11 of them, each as long as docs/measuring.md says.
 struct TimingBudget {
@@ -22,6 +25,8 @@ struct TimingBudget {
   double seconds = 0.05;
   /// On a CPU that others keep busy: after so long a plan has had its turn, with 3 samples or more.
   double most_seconds = std::numeric_limits<double>::infinity();
+  /// On a GPU: replays of each plan for so long under its energy counter. 0: no energy is measured.
+  double energy_seconds = 0;
 };
 
 /// How the outputs fared against the oracle.

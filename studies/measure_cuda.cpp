@@ -15,6 +15,7 @@
 #include "gpu/device.h"
 #include "gpu/kernel_config.h"
 #include "gpu/measure.h"
+#include "gpu/nvml.h"
 #include "gpu/sm_partition.h"
 #include "simulator/kernel.h"
 #include "studies/choose.h"
@@ -87,7 +88,7 @@ reports::Record record_start(const DevicePlan& planned, const Workload& workload
 
 /// Times the plan, then runs it once more on poisoned outputs and sets them against the oracle's.
 void run_plan(const DevicePlan& planned, const Workload& workload, const Target& target, OnDevice& here,
-              const gpu::MeasureOptions& options, const MeasureOutput& to) {
+              const gpu::MeasureOptions& options, double energy_seconds, const MeasureOutput& to) {
   const schedules::Plan& plan = planned.predicted.plan;
   gpu::Decoder decoder(gpu::capacity_of(workload, plan, planned.config));
   const gpu::HostWork host = decoder.set_plan(workload, here.tensors.addressing(), plan, planned.config);
@@ -97,6 +98,12 @@ void run_plan(const DevicePlan& planned, const Workload& workload, const Target&
   set_times(record, timing.median, timing.p20, timing.p80, timing.samples);
   record.read_seconds = here.read_seconds;
   record.plan_seconds = host.encode + host.upload;
+  if (energy_seconds > 0) {
+    if (const std::optional<gpu::LaunchEnergy> energy = gpu::time_energy(decoder, timing, energy_seconds)) {
+      record.joules = energy->joules;
+      record.sm_clock_mhz = energy->sm_clock_mhz;
+    }
+  }
   if (!here.exact) {
     ++to.checks.unchecked;
     to.watcher.record(std::move(record));
@@ -117,6 +124,20 @@ double cuda_work(const Workload& workload, std::size_t /*schedules*/) {
   return checked(workload) ? static_cast<double>(workloads::minimal_bytes(workload)) * kOracleReads : 0;
 }
 
+/// Says how energy is measured, or that it cannot be.
+void describe_energy(Executor& cuda, double seconds) {
+  if (!gpu::energy_joules()) {
+    cuda.target.note =
+        "no energy: the driver's management library (libnvidia-ml.so.1) has no energy counter for this device";
+    return;
+  }
+  const std::optional<double> limit = gpu::device_state().power_limit_watts;
+  cuda.environment.emplace_back(
+      "Energy",
+      fmt::format("the driver's energy counter over {} s and more of replays of each plan: all that the device takes{}",
+                  seconds, limit ? fmt::format("; power limit {:.0f} W", *limit) : ""));
+}
+
 void measure_on_cuda(const Workload& workload, const std::vector<std::string>& schedules, const Target& target,
                      const TimingBudget& budget, bool predicted, const MeasureOutput& to) {
   const gpu::MeasureOptions options = measure_options(budget);
@@ -132,7 +153,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
         here = bring(workload, options);
         to.watcher.done(cuda_work(workload, schedules.size()));
       }
-      run_plan(planned, workload, target, *here, options, to);
+      run_plan(planned, workload, target, *here, options, budget.energy_seconds, to);
     } catch (const base::InputError& error) {
       to.watcher.record(failed_record(workload.name, schedule, kCudaExecutor, target.name, error.what()));
     }
@@ -187,6 +208,7 @@ Executor cuda_executor(const TimingBudget& budget, std::int32_t sms) {
        "plan, kernel and clusters by the least predicted time"},
       {"Prediction", machine.empty() ? "none: no machine of this name is known"
                                      : "the simulator's, for the kernel that runs, on " + cuda.target.machine.name}};
+  if (budget.energy_seconds > 0) describe_energy(cuda, budget.energy_seconds);
   cuda.work = cuda_work;
   cuda.measure = measure_on_cuda;
   return cuda;

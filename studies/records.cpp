@@ -3,6 +3,7 @@
 
 #include "base/build_info.h"
 #include "base/error.h"
+#include "simulator/energy.h"
 #include "studies/choose.h"
 
 namespace splitwave::studies {
@@ -55,6 +56,8 @@ reports::Record record_of(const Prediction& prediction, const workloads::Workloa
   record.occupancy = prediction.timeline.occupancy;
   record.breakdown = prediction.timeline.breakdown;
   record.traffic = prediction.timeline.traffic;
+  record.energy = simulator::energy(workload, prediction.plan, prediction.timeline, target.machine, prediction.kernel);
+  if (record.energy) record.joules = record.energy->total();
   return record;
 }
 

@@ -25,6 +25,8 @@ ARROWS = {
 # their own, and the command line catches the device's errors, whose header needs nothing.
 MORE_ARROWS = {
     "studies/calibrate_cuda.cpp": ["gpu"],
+    "studies/calibrate_power.cpp": ["gpu"],
+    "studies/calibrate_power.h": ["gpu"],
     "studies/kernel_constants.cpp": ["gpu"],
     "studies/kernel_constants.h": ["gpu"],
     "studies/measure_cuda.cpp": ["gpu"],
@@ -38,7 +40,7 @@ NO_SOURCES = ["build", "out"]
 # any of them: their programs, such as tests/gpu/bench_decode.cpp, read command lines with CLI11 too.
 THIRD_PARTY = {
     "CLI/": ["cli"],
-    "Eigen/": ["cpu_reference"],
+    "Eigen/": ["cpu_reference", "studies"],
     "benchmark/": ["benchmarks"],
     "boost/": [],
     "cuda": ["gpu"],

@@ -9,17 +9,17 @@ _splitwave_options() {
   local workload='--workload --seed' machine='--gpu --sms --bandwidth --l2 --clock --ctas-per-sm --kernel --measure-cpu'
   case $1 in
     '') echo '--version' ;;
-    compare) echo "$workload $machine --schedule --executor --threads --samples --out --json" ;;
+    compare) echo "$workload $machine --schedule --executor --threads --samples --energy --out --json" ;;
     simulate) echo "$workload $machine --schedule --threads --out --json" ;;
     plan) echo "$workload $machine --schedule --threads --json --full" ;;
-    run) echo "$workload --schedule --algorithm --executor --threads --sms --samples --out --json" ;;
+    run) echo "$workload --schedule --algorithm --executor --threads --sms --samples --energy --out --json" ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
     advise)
       echo "--model $machine --batch --context --query-len --available --max-splits --schedule --format --file" \
         '--threads --json' ;;
-    calibrate) echo '--executor --threads --kernel-out --like --out --points --json' ;;
+    calibrate) echo '--executor --threads --kernel-out --like --only-energy --out --points --json' ;;
     'workload show') echo "$workload --json" ;;
     'workload validate' | gpus | schedules | algorithms) echo '--json' ;;
     'workload import')

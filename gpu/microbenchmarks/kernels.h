@@ -77,13 +77,15 @@ struct AtomicParams {
   std::uint64_t* nanoseconds = nullptr;
 };
 
-/// Warps that multiply matrices (mma.sync m16n8k16, fp16 into fp32) from registers.
+/// Warps that multiply matrices (mma.sync m16n8k16, fp16 into fp32) in registers, or from shared memory.
 struct MultiplyParams {
   std::int64_t rounds = 0;  ///< of kMultiplyChains instructions a warp
   float* sink = nullptr;
 };
+inline constexpr int kMultiplyThreads = 256;
 inline constexpr int kMultiplyChains = 8;
-inline constexpr double kMultiplyFlops = 2.0 * 16 * 8 * 16;  ///< of one instruction
+inline constexpr double kMultiplyFlops = 2.0 * 16 * 8 * 16;    ///< of one instruction
+inline constexpr double kMultiplySharedBytes = 2.0 * 16 * 16;  ///< that it reads where operands are in shared memory
 
 struct EmptyParams {
   std::uint32_t overlaps = 0;  ///< 1: lets the next kernel start at once, then waits for the one before
@@ -99,6 +101,7 @@ const void* place_kernel();
 const void* flag_kernel();
 const void* atomic_kernel();
 const void* multiply_kernel();
+const void* multiply_shared_kernel();
 const void* empty_kernel();
 
 }  // namespace splitwave::gpu

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels that do next to nothing: where CTAs run, how long a launch, a flag and an atomic take, and one that keeps the
-// tensor cores busy.
+// Kernels that do next to nothing: where CTAs run, how long a launch, a flag and an atomic take.
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/microbenchmarks/kernels.h"
 
@@ -95,25 +94,6 @@ __global__ void count_atomically(const __grid_constant__ AtomicParams params) {
   *params.nanoseconds = ptx::nanoseconds() - begin + (counter - params.counter);
 }
 
-__global__ void __launch_bounds__(256) multiply(const __grid_constant__ MultiplyParams params) {
-  // Pseudo-random operands of a size around 1: all-zero ones draw less power.
-  const auto random = [](std::uint32_t i) { return 0x38003800U | ((threadIdx.x * 6 + i) * 2654435761U & 0x83ff83ffU); };
-  const std::uint32_t a[4] = {random(0), random(1), random(2), random(3)};
-  const std::uint32_t b[2] = {random(4), random(5)};
-  float sums[kMultiplyChains][4] = {};
-  for (std::int64_t round = 0; round < params.rounds; ++round) {
-#pragma unroll
-    for (int chain = 0; chain < kMultiplyChains; ++chain) {
-      ptx::Traits<__half>::mma(sums[chain], a, b[0], b[1]);
-    }
-  }
-  float sum = 0;
-  for (const auto& chain : sums) {
-    for (const float value : chain) sum += value;
-  }
-  if (sum == 0.12345678F) *params.sink = sum;
-}
-
 const void* place_kernel() {
   return reinterpret_cast<const void*>(&place);
 }
@@ -122,9 +102,6 @@ const void* flag_kernel() {
 }
 const void* atomic_kernel() {
   return reinterpret_cast<const void*>(&count_atomically);
-}
-const void* multiply_kernel() {
-  return reinterpret_cast<const void*>(&multiply);
 }
 const void* empty_kernel() {
   return reinterpret_cast<const void*>(&empty);

@@ -85,6 +85,25 @@ TEST_F(DecoderPlans, UniformPlansUploadNoItems) {
   EXPECT_EQ(uploaded(ragged, "fixed-split:3+last_arriver"), 6 * static_cast<std::int64_t>(sizeof(DeviceItem)));
 }
 
+TEST_F(DecoderPlans, WithoutItsMergeKernelNoSplitOutputIsWritten) {
+  const Workload w = testing::decode("split", testing::geometry(4, 1, 64), {2000, 2000});
+  const KernelConfig v = config_for(w);
+  DeviceTensors tensors = DeviceTensors::generate(w, 1);
+  const Plan plan = plan_of(w, v, "fixed-split:3+kernel");
+  Decoder decoder(capacity_of(w, plan, v));
+  LaunchOptions options;
+  options.skip_merge_kernel = true;
+  decoder.set_plan(w, tensors.addressing(), plan, v, options);
+  tensors.poison_outputs();
+  decoder.launch(tensors.pointers(0));
+  decoder.synchronize();
+  for (const float value : tensors.download().output) ASSERT_NE(value, value) << "an output was written";
+  decoder.set_plan(w, tensors.addressing(), plan, v);
+  decoder.launch(tensors.pointers(0));
+  decoder.synchronize();
+  for (const float value : tensors.download().output) ASSERT_EQ(value, value) << "an output is missing";
+}
+
 TEST_F(DecoderPlans, AnEmptyBatchReplaysNothing) {
   const Workload w = testing::decode("full", testing::geometry(4, 1, 64), {900, 30});
   const Workload empty = testing::decode("empty", testing::geometry(4, 1, 64), {});

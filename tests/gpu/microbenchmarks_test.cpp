@@ -10,6 +10,7 @@
 #include "device_fixture.h"
 #include "gpu/microbenchmarks/bandwidth.h"
 #include "gpu/microbenchmarks/launch_times.h"
+#include "gpu/microbenchmarks/load.h"
 #include "gpu/microbenchmarks/topology.h"
 #include "gpu/sm_partition.h"
 
@@ -65,6 +66,22 @@ TEST_F(Microbenchmarks, MoreCtasTakeLongerToLaunchAndFlagsLessThanLaunches) {
     EXPECT_LT(signals.flag_round_trips[i], 1.2 * signals.ordered_flag_round_trips[i]);
   }
   EXPECT_LT(signals.atomic.median, 1.1 * signals.ordered_atomic.median);
+}
+
+TEST_F(Microbenchmarks, MoreWorkTakesMorePower) {
+  const std::vector<gpu::LoadPoint> loads = gpu::measure_loads();
+  const auto last = [&](const char* work) {
+    return *std::find_if(loads.rbegin(), loads.rend(), [&](const gpu::LoadPoint& one) { return one.work == work; });
+  };
+  for (const char* work : {"hold", "ring", "ring_l2", "multiply", "multiply_shared"})
+    EXPECT_EQ(last(work).ctas, gpu::current_device().sms);
+  EXPECT_GT(last("ring_l2").l2_bytes_per_second, last("ring").l2_bytes_per_second);
+  EXPECT_EQ(last("ring_l2").dram_bytes_per_second, 0);
+  EXPECT_GT(last("multiply").flops, last("multiply_shared").flops);
+  if (!gpu::energy_joules()) GTEST_SKIP() << "the device has no energy counter";
+  EXPECT_GT(*last("ring").watts, *last("hold").watts);
+  EXPECT_GT(*last("multiply").watts, *last("hold").watts);
+  EXPECT_LT(*last("multiply").watts, 1.1 * *gpu::device_state().power_limit_watts);
 }
 
 TEST_F(Microbenchmarks, EveryCtaOfAWaveHasAnSmOfItsOwn) {

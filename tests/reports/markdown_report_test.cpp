@@ -47,6 +47,22 @@ TEST(MarkdownReport, OfRunsInPairsIsAsApproved) {
                        markdown_report(records, ReportContext{"Pairs", "fixed-split:fa2", {}, "", {}, ""}));
 }
 
+TEST(MarkdownReport, HasColumnsOfEnergyWhereItIsKnown) {
+  const ReportContext context{"T", "fixed-split:fa2", {}, "", {}, ""};
+  std::vector<Record> records = tests::comparison();
+  EXPECT_EQ(markdown_report(records, context).find("energy"), std::string::npos);
+  for (Record& one : records) {
+    if (one.workload != "short" || one.schedule != "lean") continue;
+    one.joules = one.executor == "cpu" ? 2.0 : 1.9;
+  }
+  const std::string text = markdown_report(records, context);
+  EXPECT_NE(text.find("energy: predicted"), std::string::npos);
+  EXPECT_NE(text.find("| 1.90 J"), std::string::npos);
+  EXPECT_NE(text.find("-5.0 %"), std::string::npos);
+  EXPECT_NE(text.find("Their energy, 1 points: median error 5.0 %, p90 error 5.0 %; 100.0 % are within 10 %."),
+            std::string::npos);
+}
+
 TEST(SummaryLines, SayMedianAndP90Error) {
   const std::vector<std::string> lines = summary_lines(tests::comparison(), "fixed-split:fa2");
   EXPECT_EQ(lines.at(0),

@@ -77,6 +77,21 @@ TEST(Agreement, WithoutMeasurementsHasNoPoints) {
   EXPECT_EQ(agreement({}, "s").points, 0);
 }
 
+TEST(EnergyAgreement, CountsThePairsThatHaveBoth) {
+  std::vector<Record> records = comparison();
+  EXPECT_EQ(energy_agreement(records).points, 0);
+  for (Record& one : records) {
+    if (one.machine != "a cpu" || one.workload != "short") continue;
+    if (one.executor == "cpu") one.joules = 2;
+    if (one.executor == "simulator") one.joules = one.schedule == "fa2" ? 2.5 : 1.9;
+  }
+  const EnergyAgreement result = energy_agreement(records);
+  EXPECT_EQ(result.points, 3);
+  EXPECT_NEAR(result.median_error, 0.05, 1e-12);
+  EXPECT_NEAR(result.p90_error, 0.05 + 0.8 * 0.2, 1e-12);
+  EXPECT_NEAR(result.within_10_percent, 2.0 / 3, 1e-12);
+}
+
 /// One workload by three schedules: predicted, and measured in pairs with the baseline.
 std::vector<Record> in_pairs(double predicted, const RecordSpeedUp& measured) {
   std::vector<Record> records = {record("w", "base", "simulator", "m", 1e-3), record("w", "base", "cpu", "m", 2e-3),

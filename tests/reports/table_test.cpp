@@ -38,6 +38,13 @@ TEST(Format, SecondsHaveThreeDigitsAndAUnit) {
   EXPECT_EQ(format_seconds(123), "123 s");
 }
 
+TEST(Format, JoulesHaveThreeDigitsAndAUnit) {
+  EXPECT_EQ(format_joules(0), "0.00 µJ");
+  EXPECT_EQ(format_joules(999.4e-6), "999 µJ");
+  EXPECT_EQ(format_joules(12.34e-3), "12.3 mJ");
+  EXPECT_EQ(format_joules(0.9996), "1.00 J");
+}
+
 TEST(Format, Ratios) {
   EXPECT_EQ(format_percent(0.1234), "12.3 %");
   EXPECT_EQ(format_factor(1.2345), "1.23x");

@@ -66,6 +66,31 @@ std::string refusal(const std::string& from, const std::string& to) {
   return error_of([&] { parse_machine(text, "my.json"); });
 }
 
+/// The H200's file with energy constants before its last one.
+std::string energy_refusal(const std::vector<std::pair<std::string, std::string>>& values) {
+  std::string text;
+  for (const auto& [key, value] : values) {
+    const std::string unit = key.ends_with("power") ? "W" : key == "flop_energy" ? "pJ/FLOP" : "pJ/byte";
+    text += "\"" + key + "\": {\"value\": " + value + ", \"unit\": \"" + unit +
+            "\", \"source\": \"a test\", \"confidence\": \"measured\"}, ";
+  }
+  return refusal("\"flag\":", text + "\"flag\":");
+}
+
+TEST(MachineFiles, EnergyComesWhole) {
+  EXPECT_EQ(energy_refusal({{"idle_power", "100"},
+                            {"sm_power", "0"},
+                            {"dram_energy", "30.5"},
+                            {"l2_energy", "9"},
+                            {"shared_energy", "2.5"},
+                            {"flop_energy", "0.75"}}),
+            "no error");
+  expect_mentions(energy_refusal({{"idle_power", "100"}, {"l2_energy", "9"}, {"dram_energy", "30"}}),
+                  {"my.json", "constants.sm_power", "missing", "flop_energy", "none"});
+  expect_mentions(energy_refusal({{"idle_power", "-1"}}), {"my.json", "constants.idle_power.value", "-1", "W"});
+  expect_mentions(energy_refusal({{"dram_energy", "\"much\""}}), {"my.json", "constants.dram_energy.value", "much"});
+}
+
 TEST(MachineFiles, RefusesBadConstantsByKey) {
   EXPECT_EQ(refusal("132", "132"), "no error");
   expect_mentions(refusal("\"value\": 132", "\"value\": -132"), {"my.json", "constants.sms", "-132"});

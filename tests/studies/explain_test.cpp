@@ -21,6 +21,7 @@
 #include "simulator/machine.h"
 #include "studies/explain_limit.h"
 #include "studies/predict.h"
+#include "studies/records.h"
 #include "tests/studies/target.h"
 #include "workloads/load.h"
 
@@ -56,6 +57,30 @@ TEST(Explain, SaysWhatSimulateSays) {
   EXPECT_EQ(e.timeline.seconds, made.timeline.seconds);
   EXPECT_EQ(e.plan, made.plan);
   EXPECT_FALSE(e.plan.reason.empty());
+}
+
+TEST(Explain, EnergyIsTheRecordsWhereTheMachineKnowsIt) {
+  const workloads::Workload batch = workload("llama-3-8b:8q1s32k");
+  Target powered = target("h200");
+  powered.machine.energy.reset();
+  EXPECT_EQ(to_text(explain("lean", batch, powered)).find("Energy"), std::string::npos);
+  EXPECT_FALSE(nlohmann::json::parse(to_json(explain("lean", batch, powered))).contains("joules"));
+  EXPECT_FALSE(predicted_record(batch, "lean", powered, true).joules);
+  powered.machine.energy = simulator::EnergyConstants{110, 0.5, 25e-12, 8e-12, 2e-12, 0.75e-12};
+  const Explanation e = explain("lean", batch, powered);
+  const reports::Record record = predicted_record(batch, "lean", powered, true);
+  ASSERT_TRUE(e.energy);
+  ASSERT_TRUE(record.energy);
+  EXPECT_EQ(record.joules, record.energy->total());
+  EXPECT_NEAR(*record.joules / e.energy->total(), 1, 1e-12) << "sums over SMs may be rounded otherwise";
+  EXPECT_DOUBLE_EQ(e.energy->idle, 110 * e.timeline.seconds);
+  EXPECT_DOUBLE_EQ(e.energy->dram, 25e-12 * static_cast<double>(e.timeline.traffic.kv_dram_read));
+  EXPECT_LE(e.energy->sms, 0.5 * 132 * e.timeline.seconds);
+  EXPECT_GT(e.energy->sms, 0.9 * 0.5 * 132 * e.timeline.seconds * e.timeline.occupancy);
+  const nlohmann::json json = nlohmann::json::parse(to_json(e));
+  EXPECT_EQ(json["joules"], e.energy->total());
+  EXPECT_EQ(json["energy"]["l2"], e.energy->l2);
+  EXPECT_NE(to_text(e).find("Energy\n"), std::string::npos);
 }
 
 /// The lines of the table of times, in nanoseconds, as a reader adds them up.
