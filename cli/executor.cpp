@@ -12,6 +12,12 @@ void require_executor(const std::string& name) {
   }
 }
 
+void require_timelines(const std::string& name) {
+  if (name == "cuda") {
+    studies::require_cuda_timelines();
+  }
+}
+
 studies::Executor make_executor(const std::string& name, std::int32_t threads, bool measure_cpu,
                                 const studies::TimingBudget& budget) {
   studies::Executor executor =

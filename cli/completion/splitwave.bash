@@ -12,7 +12,7 @@ _splitwave_options() {
     compare) echo "$workload $machine --schedule --executor --threads --samples --out --json" ;;
     simulate) echo "$workload $machine --schedule --threads --out --json" ;;
     plan) echo "$workload $machine --schedule --threads --json --full" ;;
-    run) echo "$workload --schedule --algorithm --executor --threads --samples --out --json" ;;
+    run) echo "$workload --schedule --algorithm --executor --threads --samples --out --trace --json" ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;

@@ -15,6 +15,8 @@ struct Control {
   std::uint32_t next_list;          ///< of a queue
   std::uint32_t ours[kMaxPending];  ///< 1: this CTA merges pending[i]
   DeviceItem pending[kMaxPending];
+  std::uint64_t began;           ///< the CTA, and ...
+  std::uint64_t recorded_until;  ///< ... the end of what it recorded last: recorder.cuh, thread 0 only
 };
 static_assert(sizeof(Control) <= 1024);
 

@@ -43,6 +43,13 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
   return item;
 }
 
+/// Where the item stands in the plan's table, or would if a uniform plan had one. index: in the table, or its part.
+template <class Cta>
+__device__ __forceinline__ int table_index(const Cta& cta, int index) {
+  const int parts = cta.params.uniform.parts;
+  return parts > 0 ? static_cast<int>(blockIdx.z * gridDim.y + blockIdx.y) * parts + index : index;
+}
+
 /// The item of a CTA whose list has no other: computed where the plan is uniform, else from the table.
 template <class Config>
 __device__ __forceinline__ DeviceItem only_item(const Cta<Config>& cta) {

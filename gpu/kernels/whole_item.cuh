@@ -10,6 +10,7 @@
 #include "gpu/kernels/loader.cuh"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/ptx.cuh"
+#include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/tile.cuh"
 
 namespace splitwave::gpu {
@@ -174,6 +175,7 @@ __device__ __forceinline__ void run_whole_item(const Cta<Config>& cta, std::uint
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
   multiply_values_whole(cta, rows, maximum);
   combine_ranks(cta, rows, -1);
+  if constexpr (kRecords) record_item(cta, cta.worker);
 }
 
 }  // namespace splitwave::gpu

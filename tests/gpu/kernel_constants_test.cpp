@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
 #include "simulator/alternatives.h"
 #include "simulator/kernel.h"
 #include "workloads/load.h"
