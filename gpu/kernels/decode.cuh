@@ -18,7 +18,8 @@ namespace splitwave::gpu {
 template <class Cta>
 __device__ __forceinline__ void count_visit(const Cta& cta, const DeviceItem& item, int index) {
   if (cta.params.visits == nullptr || threadIdx.x != 0 || cta.rank != 0 || cta.row_block != 0 || item.rows == 0) return;
-  atomicAdd(reinterpret_cast<unsigned long long*>(cta.params.visits) + table_index(cta, index), 1ULL);
+  index = table_index(cta, index);
+  atomicAdd(reinterpret_cast<unsigned long long*>(cta.params.visits) + index, 1ULL);
 }
 
 /// The loop over this warp's chunks of the item, `range`: wait for a stage, use it, request the next chunk into it.
@@ -107,7 +108,6 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
   const DecodeParams& params = cta.params;
   DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, index) : load_item(params, index);
   DeviceItem done = item;
-  int done_index = index;
   QueryFragments<Config> q;
   Accumulator<Config> acc;
   Pending pending;
@@ -125,7 +125,7 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
       if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
       if (active) {
         combine_item(cta, rows_of<Config>(params, done, cta.row_block), slot, item_count++, acc);
-        if constexpr (kRecords) record_item(cta, done_index);
+        if constexpr (kRecords) end_item(cta);
       }
       merge_items(cta, done, active, pending);
       if (!more) return;
@@ -134,10 +134,10 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
       begun = true;
     }
     count_visit(cta, item, index);
+    if constexpr (kRecords) begin_item(cta, index);
     acc.clear();
     stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
     done = item;
-    done_index = index;
     more = item.next >= 0;
     if (more) {
       index = item.next;
@@ -162,10 +162,11 @@ __device__ __forceinline__ void run_single_item(const Cta<Config>& cta, std::uin
   if (!wait_after_fill) request_queries(cta, rows);
   loader.start(item, range);
   acc.clear();
+  if constexpr (kRecords) begin_item(cta, cta.worker);
   stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
   combine_single_item(cta, rows, item.parts > 1 ? item.slot_begin + item.part : -1, acc);
-  if constexpr (kRecords) record_item(cta, cta.worker);
+  if constexpr (kRecords) end_item(cta);
   merge_items(cta, item, true, pending);
 }
 

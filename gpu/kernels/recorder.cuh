@@ -53,10 +53,16 @@ __device__ __forceinline__ void begin_recording(const Cta& cta) {
   cta.control().recorded_until = cta.control().began;
 }
 
-/// The item's results are the CTA's, the cluster's or the plan's. index: of the item in the table, or its part.
+/// What the CTA works on from now on. index: of the item in the table, or its part.
 template <class Cta>
-__device__ __forceinline__ void record_item(const Cta& cta, int index) {
-  if (records(cta)) write_record(cta, cta.params.timeline.items, table_index(cta, index));
+__device__ __forceinline__ void begin_item(const Cta& cta, int index) {
+  if (records(cta)) cta.control().item = table_index(cta, index);
+}
+
+/// The item's results are written.
+template <class Cta>
+__device__ __forceinline__ void end_item(const Cta& cta) {
+  if (records(cta)) write_record(cta, cta.params.timeline.items, cta.control().item);
 }
 
 /// What came before was no work: the CTA waited for others.
