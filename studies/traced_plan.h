@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "schedules/grid.h"
 #include "schedules/plan.h"
 #include "schedules/recording.h"
 #include "schedules/timeline.h"
@@ -25,6 +26,14 @@ struct TracedPlan {
   std::int32_t sms = 0;
   std::int32_t slots_per_sm = 1;
 };
+
+/// How many rows a picture of a prediction has. Where workers are clusters, the simulator's SMs are groups of SMs with
+/// room for several, which the grid counts as an SM each.
+struct PictureRows {
+  std::int32_t sms = 0;
+  std::int32_t slots_per_sm = 1;
+};
+PictureRows picture_rows(const schedules::Grid& grid, const schedules::Timeline& timeline);
 
 /// "simulator: lean on h200-calibrated". The prediction has spans.
 TracedPlan predicted_trace(const Prediction& prediction, const workloads::Workload& workload,

@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/studies/target.h"
@@ -75,6 +77,54 @@ TEST(TracedPlan, PredictedAndMeasuredAreProcessesThatBeginTogether) {
     EXPECT_EQ(all.at(1).events.at("item"), prediction.plan.items.size());
     for (const auto& [number, process] : all) EXPECT_EQ(process.first_microseconds, 0) << process.title;
   }
+}
+
+/// Events of each track of the first process, by time.
+std::map<int, std::vector<std::pair<double, double>>> tracks_of(const std::string& file) {
+  const nlohmann::json trace = nlohmann::json::parse(file);
+  std::map<int, std::vector<std::pair<double, double>>> tracks;
+  for (const auto& event : trace.at("traceEvents")) {
+    if (event.at("ph") != "X") continue;
+    const double begin = event.at("ts").get<double>();
+    tracks[event.at("tid").get<int>()].emplace_back(begin, begin + event.at("dur").get<double>());
+  }
+  for (auto& [track, events] : tracks) std::sort(events.begin(), events.end());
+  return tracks;
+}
+
+TEST(TracedPlan, ClustersThatShareSmsHaveTracksOfTheirOwn) {
+  const workloads::Workload workload = workloads::parse_spec("llama-3-8b:8q1s256");
+  const Prediction prediction = predicted("auto", workload);
+  ASSERT_GT(prediction.kernel.cluster, 1);
+  ASSERT_GT(schedules::slots_per_sm(prediction.timeline), prediction.grid.ctas_per_sm);
+  const auto tracks = tracks_of(trace_file(std::vector<TracedPlan>{predicted_trace(prediction, workload, "h200")}));
+  std::size_t count = 0;
+  for (const auto& [track, events] : tracks) {
+    count += events.size();
+    for (std::size_t i = 0; i < events.size(); ++i) {
+      EXPECT_GT(events[i].second, events[i].first) << "track " << track;
+      if (i > 0) {
+        EXPECT_GE(events[i].first, events[i - 1].second - 1e-6) << "track " << track;
+      }
+    }
+  }
+  EXPECT_EQ(count, prediction.plan.items.size());
+}
+
+TEST(TracedPlan, EachRowBlockOfATallTileIsASpanOfItsItem) {
+  const workloads::Workload workload = workloads::parse_spec("h=64/1,d=128:1q4s1k");
+  const Prediction prediction = predicted("lean", workload);
+  ASSERT_GT(prediction.plan.outputs.front().rows(), prediction.kernel.most_rows);
+  std::map<std::int32_t, int> spans;
+  for (const schedules::Span& span : prediction.timeline.spans) ++spans[span.item];
+  spans.erase(-1);
+  ASSERT_EQ(spans.size(), prediction.plan.items.size());
+  for (const auto& [item, count] : spans) {
+    const auto output = static_cast<std::size_t>(prediction.plan.items.at(static_cast<std::size_t>(item)).output);
+    const std::int32_t rows = prediction.kernel.most_rows;
+    EXPECT_EQ(count, (prediction.plan.outputs[output].rows() + rows - 1) / rows) << "item " << item;
+  }
+  EXPECT_FALSE(trace_file(std::vector<TracedPlan>{predicted_trace(prediction, workload, "h200")}).empty());
 }
 
 TEST(TracedPlan, TitlesNameTheWorkloadWhereThereAreSeveral) {
