@@ -11,6 +11,10 @@ void require_executor(const std::string& name) {
   if (name == "cuda") studies::require_cuda();
 }
 
+void require_timelines(const std::string& name) {
+  if (name == "cuda") studies::require_cuda_timelines();
+}
+
 studies::Executor make_executor(const ExecutorChoice& choice, const studies::TimingBudget& budget) {
   studies::Executor executor = choice.name == "cuda"
                                    ? studies::cuda_executor(budget, choice.sms)

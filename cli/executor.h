@@ -20,6 +20,9 @@ struct ExecutorChoice {
 /// Throws MissingError, naming what is allowed, if this binary or this computer lacks what the executor needs.
 void require_executor(const std::string& name);
 
+/// Throws MissingError if the executor is there, but does not record what it runs (run --trace).
+void require_timelines(const std::string& name);
+
 /// The executor: studies::cpu_executor or studies::cuda_executor. Tells the user what there is to know about it.
 studies::Executor make_executor(const ExecutorChoice& choice, const studies::TimingBudget& budget);
 

@@ -14,6 +14,7 @@
 #include "studies/choose.h"
 #include "studies/explain.h"
 #include "studies/target.h"
+#include "studies/traced_plan.h"
 
 namespace splitwave::cli {
 namespace {
@@ -37,7 +38,8 @@ reports::TracedRun traced(const Explained& one, bool with_workload) {
   const studies::Explanation& e = one.explanation;
   std::string title = fmt::format("simulator: {} on {}", e.plan.schedule, e.machine);
   if (with_workload) title += ", " + e.workload;
-  return {std::move(title), one.workload, &e.plan, &e.timeline, e.grid.sms, e.grid.ctas_per_sm};
+  const studies::PictureRows rows = studies::picture_rows(e.grid, e.timeline);
+  return {std::move(title), one.workload, &e.plan, &e.timeline, rows.sms, rows.slots_per_sm};
 }
 
 void write_pictures(const ExplainCommand& options, const std::vector<Explained>& all, bool many_workloads) {

@@ -2,6 +2,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/output_files.h"
 #include "cli/commands.h"
 #include "cli/executor.h"
 #include "cli/exit_codes.h"
@@ -13,6 +14,7 @@
 #include "studies/algorithms.h"
 #include "studies/choose.h"
 #include "studies/measure.h"
+#include "studies/traced_plan.h"
 
 namespace splitwave::cli {
 namespace {
@@ -24,19 +26,22 @@ struct RunOptions {
   ExecutorChoice executor;
   studies::TimingBudget budget;
   std::string out;
+  std::string trace;
   bool json = false;
 };
 
-/// Measures workload by workload, with progress by the work of each.
+/// Measures workload by workload, with progress by the work of each. traces: as studies::MeasureOutput has it.
 template <typename Work, typename Measure>
-studies::CheckCount run_each(const std::vector<workloads::Workload>& loaded, RecordSink& sink, Work work_of,
-                             Measure measure) {
+studies::CheckCount run_each(const std::vector<workloads::Workload>& loaded, RecordSink& sink,
+                             std::vector<studies::TracedPlan>* traces, Work work_of, Measure measure) {
   double work = 0;
   for (const workloads::Workload& workload : loaded) work += work_of(workload);
   studies::CheckCount checks;
   Progress progress(work);
   const studies::Watcher watcher = watch(progress, sink);
-  for (const workloads::Workload& workload : loaded) measure(workload, studies::MeasureOutput{watcher, checks});
+  for (const workloads::Workload& workload : loaded) {
+    measure(workload, studies::MeasureOutput{watcher, checks, traces});
+  }
   return checks;
 }
 
@@ -45,11 +50,15 @@ studies::CheckCount run_schedules(const RunOptions& options, RecordSink& sink,
   const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
   catch_stop_signals();
   const studies::Executor executor = make_executor(options.executor, options.budget);
-  return run_each(
-      loaded, sink, [&](const workloads::Workload& workload) { return executor.work(workload, names.size()); },
+  std::vector<studies::TracedPlan> traces;
+  const studies::CheckCount checks = run_each(
+      loaded, sink, options.trace.empty() ? nullptr : &traces,
+      [&](const workloads::Workload& workload) { return executor.work(workload, names.size()); },
       [&](const workloads::Workload& workload, const studies::MeasureOutput& output) {
         executor.measure(workload, names, executor.target, options.budget, false, output);
       });
+  if (!options.trace.empty()) base::write_new_file(options.trace, studies::trace_file(traces));
+  return checks;
 }
 
 studies::CheckCount run_algorithms(const RunOptions& options, RecordSink& sink,
@@ -58,7 +67,7 @@ studies::CheckCount run_algorithms(const RunOptions& options, RecordSink& sink,
   catch_stop_signals();
   const std::int32_t samples = options.budget.samples;
   return run_each(
-      loaded, sink,
+      loaded, sink, nullptr,
       [&](const workloads::Workload& workload) {
         return studies::algorithm_work(workload, algorithms.size(), samples);
       },
@@ -79,6 +88,7 @@ int run_all(const RunOptions& options) {
   }
   require_energy(options.executor.name, options.budget.energy_seconds);
   require_executor(options.executor.name);
+  if (!options.trace.empty()) require_timelines(options.executor.name);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   RecordSink sink(options.out, options.json);
   const studies::CheckCount checks =
@@ -106,6 +116,7 @@ void add_run(CLI::App& program, int& status) {
       "  splitwave run -w batch.json --json > measured.jsonl\n"
       "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean --sms 64\n"
       "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean --energy\n"
+      "  splitwave run -w llama-3-8b:4q1s4k --schedule fa2,lean --trace measured.json\n"
       "  splitwave run -w llama-3-8b:1q1s4k --algorithm flash-attention-1,flash-decoding:128x16");
   add_workload_options(*verb, options->workload);
   add_schedule_option(*verb, options->schedules);
@@ -115,6 +126,10 @@ void add_run(CLI::App& program, int& status) {
   add_samples_option(*verb, options->budget.samples);
   add_energy_option(*verb, options->budget.energy_seconds);
   add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");
+  add_new_file_option(*verb, "--trace", options->trace,
+                      "write when each item really began and ended, beside what is predicted, for ui.perfetto.dev or "
+                      "chrome://tracing")
+      ->type_name("FILE.json");
   add_json_option(*verb, options->json, "one record per line (docs/records.md)");
   verb->add_option("--algorithm", options->algorithms,
                    "instead of schedules, the papers' algorithms head by head in double, and the bytes that each moves "
@@ -123,7 +138,8 @@ void add_run(CLI::App& program, int& status) {
       ->allow_extra_args(false)
       ->type_name("A,B,...")
       ->excludes("--schedule")
-      ->excludes("--threads");
+      ->excludes("--threads")
+      ->excludes("--trace");
   verb->callback([options, &status] { status = run_all(*options); });
 }
 

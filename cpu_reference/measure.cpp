@@ -124,4 +124,11 @@ double TimedPlan::sample() {
   return seconds;
 }
 
+schedules::Recording TimedPlan::record() {
+  schedules::Recording recording;
+  until_uninterrupted([&] { evict_caches(threads_); },
+                      [&] { run_plan(workload_, tensors_, plan_, *workspace_, threads_, result_, &recording); });
+  return recording;
+}
+
 }  // namespace splitwave::cpu_reference

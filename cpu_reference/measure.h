@@ -38,6 +38,9 @@ class TimedPlan {
   /// (interruptions.h).
   double sample();
 
+  /// What one such run looked like inside. It is no sample, and its interruptions are not counted.
+  schedules::Recording record();
+
   /// Runs that were interrupted so far.
   std::int64_t interrupted() const { return interrupted_; }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -27,6 +28,7 @@ struct Run {
   const schedules::Plan& plan;
   Workspace& workspace;
   Result<float>& result;
+  schedules::Recording* recording;  ///< null: nobody wants it
 
   const workloads::Geometry& geometry() const { return workload.geometry; }
   const OutputTile& output(const Item& item) const { return plan.outputs[item.output]; }
@@ -215,11 +217,24 @@ void run_item(const Run& run, ThreadScratch& scratch, const Item& item, const It
   }
 }
 
-void run_list(const Run& run, ThreadScratch& scratch, std::int32_t index) {
+std::int64_t now_nanoseconds() {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Each item and each list has a place of its own in the recording, so that threads do not meet there.
+void run_list(const Run& run, ThreadScratch& scratch, std::int32_t index, int thread) {
   const std::span<const Item> list = run.plan.list(index);
+  const std::int64_t list_began = run.recording != nullptr ? now_nanoseconds() : 0;
+  std::int64_t began = list_began;
   for (std::size_t i = 0; i < list.size(); ++i) {
     run_item(run, scratch, list[i], i + 1 < list.size() ? &list[i + 1] : nullptr);
+    if (run.recording == nullptr) continue;
+    const std::int64_t ended = now_nanoseconds();
+    const auto item = run.plan.cta_begin[index] + static_cast<std::int32_t>(i);
+    run.recording->work[item] = {index, thread, item, began, ended};
+    began = ended;
   }
+  if (run.recording != nullptr) run.recording->ctas[index] = {index, thread, -1, list_began, began};
 }
 
 /// Joins the partial results of one row in slot order.
@@ -245,6 +260,19 @@ void merge_row(const Run& run, ThreadScratch& scratch, const MergeRow& which) {
   finish_row(run, run.plan.outputs[merge.output], which.row, max, weight, sums);
 }
 
+/// The thread's share of the rows to merge; behind the lists, each thread has a place in the recording.
+void merge_rows(const Run& run, int thread, int team) {
+  const std::int64_t rows = static_cast<std::int64_t>(run.workspace.merge_rows.size());
+  const std::int64_t began = run.recording != nullptr ? now_nanoseconds() : 0;
+  for (std::int64_t i = rows * thread / team; i < rows * (thread + 1) / team; ++i) {
+    merge_row(run, run.workspace.threads[thread], run.workspace.merge_rows[i]);
+  }
+  if (run.recording == nullptr) return;
+  const schedules::Stretch merge{run.plan.lists() + thread, thread, -1, began, now_nanoseconds()};
+  run.recording->ctas[merge.cta] = merge;
+  run.recording->work[run.plan.items.size() + thread] = merge;
+}
+
 void check(const Run& run, int threads) {
   if (static_cast<std::size_t>(run.plan.slots()) + 1 != run.workspace.slot_row.size() || threads < 1 ||
       static_cast<std::size_t>(threads) > run.workspace.threads.size()) {
@@ -255,29 +283,34 @@ void check(const Run& run, int threads) {
 }  // namespace
 
 void run_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
-              Workspace& workspace, int threads, Result<float>& result) {
-  const Run run{workload, tensors, plan, workspace, result};
+              Workspace& workspace, int threads, Result<float>& result, schedules::Recording* recording) {
+  const Run run{workload, tensors, plan, workspace, result, recording};
   check(run, threads);
   const std::int64_t rows = tensors.first_query.back() * workload.geometry.query_heads;
   result.output.resize(rows * workload.geometry.value_dim);
   result.lse.resize(rows);
 
+  if (recording != nullptr) {
+    const int merging = plan.merges.empty() ? 0 : threads;
+    recording->ctas.assign(plan.lists() + merging, {});
+    recording->work.assign(plan.items.size() + merging, {});
+  }
   std::atomic<std::int32_t> next_list = 0;
   base::parallel(threads, [&](int thread, int team) {
     ThreadScratch& scratch = workspace.threads[thread];
     if (plan.dispatch == schedules::Dispatch::fixed) {
-      for (std::int32_t list = thread; list < plan.lists(); list += team) run_list(run, scratch, list);
+      for (std::int32_t list = thread; list < plan.lists(); list += team) run_list(run, scratch, list, thread);
     } else {
-      for (std::int32_t list = next_list++; list < plan.lists(); list = next_list++) run_list(run, scratch, list);
+      for (std::int32_t list = next_list++; list < plan.lists(); list = next_list++)
+        run_list(run, scratch, list, thread);
     }
   });
   if (plan.merges.empty()) return;
-  const std::int64_t merge_rows = static_cast<std::int64_t>(workspace.merge_rows.size());
-  base::parallel(threads, [&](int thread, int team) {
-    for (std::int64_t i = merge_rows * thread / team; i < merge_rows * (thread + 1) / team; ++i) {
-      merge_row(run, workspace.threads[thread], workspace.merge_rows[i]);
-    }
-  });
+  base::parallel(threads, [&](int thread, int team) { merge_rows(run, thread, team); });
+  if (recording == nullptr) return;
+  const auto absent = [](const schedules::Stretch& one) { return one.end_nanoseconds == 0; };
+  std::erase_if(recording->ctas, absent);  // OpenMP may have given fewer threads
+  std::erase_if(recording->work, absent);
 }
 
 Result<float> run_plan(const workloads::Workload& workload, const workloads::Tensors& tensors,

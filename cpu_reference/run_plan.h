@@ -6,6 +6,7 @@
 #include "cpu_reference/isa.h"
 #include "cpu_reference/oracle.h"
 #include "schedules/plan.h"
+#include "schedules/recording.h"
 #include "workloads/tensors.h"
 #include "workloads/workload.h"
 
@@ -28,9 +29,10 @@ WorkspacePtr make_workspace(const workloads::Workload& workload, const schedules
 /// items, in slot order, so that the result is bitwise the same for any number of threads. `result` is resized as
 /// needed and every element of it is written. NaN and Inf: as attend() documents for the oracle, except that a dot
 /// product beyond the range of fp32 is Inf here. Throws std::logic_error if the workspace is not of this plan or for
-/// fewer threads.
+/// fewer threads. `recording`, if there is one, becomes the times of this run: lists are its CTAs, threads its SMs, and
+/// what a thread merges is one merge.
 void run_plan(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
-              Workspace& workspace, int threads, Result<float>& result);
+              Workspace& workspace, int threads, Result<float>& result, schedules::Recording* recording = nullptr);
 
 /// The same with a workspace of its own.
 Result<float> run_plan(const workloads::Workload& workload, const workloads::Tensors& tensors,

@@ -182,6 +182,10 @@ std::vector<std::uint64_t> Decoder::visits() const {
   return counts;
 }
 
+schedules::Recording Decoder::recording() const {
+  return state_->current.recorder.read();
+}
+
 bool Decoder::uniform() const {
   return state_->current.params.uniform.parts > 0;
 }

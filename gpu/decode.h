@@ -15,6 +15,7 @@
 #include "gpu/addressing.h"
 #include "gpu/kernel_config.h"
 #include "schedules/plan.h"
+#include "schedules/recording.h"
 #include "workloads/tensors.h"
 #include "workloads/workload.h"
 
@@ -95,12 +96,16 @@ struct LaunchOptions {
   bool replayable = false;
   bool keep_kv_in_l2 = false;  ///< K and V are read again soon
   double wait_seconds = 2;     ///< most that a host CTA waits for its peers
+  bool record = false;         ///< launches write down when what begins and ends: Decoder::recording()
   // Test hooks.
   std::uint32_t delay_seed = 0;    ///< not 0: CTAs start after pseudo-random pauses
   std::int32_t dropped_slot = -1;  ///< the arrival of this slot is lost
   bool count_visits = false;
   bool skip_merge_kernel = false;  ///< outputs that were split stay unfinished: to time what the merge kernel takes
 };
+
+/// Throws MissingError if the kernels are built without LaunchOptions::record (-DSPLITWAVE_TIMELINE=ON builds it).
+void require_recording();
 
 /// The host's work for one plan. Times in seconds.
 struct HostWork {
@@ -120,6 +125,7 @@ class Decoder {
   /// Encodes the plan and queues its upload. Later launches, and replays of earlier captured ones if they are
   /// replayable, run this plan. Throws InputError if it does not fit the capacity or the tables' fields, if no kernel
   /// is compiled for it, or if its merge waits for CTAs that cannot be resident together; the plan before then stays.
+  /// Throws as require_recording() if it is to record.
   HostWork set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
                     const KernelConfig& config, const LaunchOptions& options = {});
 
@@ -136,6 +142,11 @@ class Decoder {
 
   /// How often each item of the plan ran since set_plan with count_visits, in the plan's order of items.
   std::vector<std::uint64_t> visits() const;
+
+  /// When each CTA, item and merge of the last launch began and ended on the device's nanosecond clock, and on which
+  /// SM, as thread 0 of the CTA saw it. For a plan that was set with `record`, once its launches have ended. A CTA's
+  /// first item begins with the CTA, a further one where the CTA's last work ended.
+  schedules::Recording recording() const;
 
   /// True if the current plan runs without tables.
   bool uniform() const;

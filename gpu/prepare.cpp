@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <utility>
 
 #include "base/error.h"
 #include "gpu/compiled_kernels.h"
@@ -204,6 +205,23 @@ std::vector<std::int64_t> table_index_of(const Plan& plan, std::int32_t spare_li
   return index;
 }
 
+/// Makes the launches record.
+void record(Prepared& next, const Plan& plan, const KernelConfig& config, const LaunchOptions& options,
+            const Capacity& capacity) {
+  const bool uniform = next.params.uniform.parts > 0;
+  const dim3& grid = next.decode.grid;
+  RecorderShape shape;
+  shape.ctas = static_cast<std::int64_t>(grid.x) * grid.y * grid.z;
+  shape.items = capacity.items;
+  shape.slots = plan.slots();
+  shape.ctas_per_item = static_cast<std::int64_t>(uniform ? 1 : grid.y) * config.cluster;
+  shape.merge_kernel = next.separate_merge;
+  shape.table_index = table_index_of(plan, spare_lists_of(capacity, options));
+  next.recorder = Recorder(std::move(shape));
+  next.params.timeline = next.recorder.arrays();
+  next.merge_params.merges_recorded = next.params.timeline.merges;
+}
+
 }  // namespace
 
 Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelConfig& config) {
@@ -258,6 +276,7 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
     next.params.visits = next.visits.get();
     next.table_index = table_index_of(plan, spare_lists_of(capacity, options));
   }
+  if (options.record) record(next, plan, config, options, capacity);
   return next;
 }
 

@@ -14,6 +14,7 @@
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/table.h"
 #include "gpu/launch.h"
+#include "gpu/recorder.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"
 
@@ -48,6 +49,7 @@ struct Prepared {
   bool separate_merge = false;
   DeviceBuffer<std::uint64_t> visits;     ///< per item of the table, if they are counted
   std::vector<std::int64_t> table_index;  ///< of each item of the plan, if visits are counted
+  Recorder recorder;
 };
 
 /// Lists without work that a launch has room for: other plans may replay it. 0 if it is not replayable.

@@ -135,7 +135,12 @@ Timeline simulate(const workloads::Workload& workload, const schedules::Plan& pl
                   const KernelProfile& kernel, const SimulateOptions& options) {
   if (kernel.config.empty()) return simulate_workers(workload, plan, machine, kernel, options);
   if (most_rows(plan) > kernel.most_rows) {
-    return simulate(workload, in_row_blocks(plan, kernel.most_rows), machine, kernel, options);
+    Timeline timeline = simulate(workload, in_row_blocks(plan, kernel.most_rows), machine, kernel, options);
+    const auto items = static_cast<std::int32_t>(plan.items.size());
+    for (schedules::Span& span : timeline.spans) {
+      if (span.item >= 0) span.item %= items;  // block after block, each with all items
+    }
+    return timeline;
   }
   if (kernel.cluster == 1) return simulate_workers(workload, plan, machine, kernel, options);
   const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);

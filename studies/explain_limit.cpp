@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "reports/table.h"
+#include "studies/traced_plan.h"
 
 namespace splitwave::studies {
 namespace {
@@ -25,11 +26,11 @@ struct SlotUse {
 };
 
 std::vector<SlotUse> slot_uses(const Explanation& e) {
-  std::vector<SlotUse> slots(static_cast<std::size_t>(e.grid.resident()));
+  const PictureRows rows = picture_rows(e.grid, e.timeline);
+  std::vector<SlotUse> slots(static_cast<std::size_t>(rows.sms) * static_cast<std::size_t>(rows.slots_per_sm));
   for (const schedules::Span& span : e.timeline.spans) {
-    const auto index = static_cast<std::size_t>(span.sm) * static_cast<std::size_t>(e.grid.ctas_per_sm) +
-                       static_cast<std::size_t>(span.slot);
-    SlotUse& slot = slots.at(index);
+    SlotUse& slot = slots.at(static_cast<std::size_t>(span.sm) * static_cast<std::size_t>(rows.slots_per_sm) +
+                             static_cast<std::size_t>(span.slot));
     if (span.item < 0) {
       slot.merges = true;
     } else if (e.plan.items[static_cast<std::size_t>(span.item)].tokens() > 0) {

@@ -10,6 +10,7 @@
 
 #include "cpu_reference/compare.h"
 #include "studies/target.h"
+#include "studies/traced_plan.h"
 #include "studies/watcher.h"
 #include "workloads/workload.h"
 
@@ -46,6 +47,8 @@ struct CheckCount {
 struct MeasureOutput {
   const Watcher& watcher;
   CheckCount& checks;
+  /// Where not null, each plan is run once more and recorded: its timelines, predicted and measured.
+  std::vector<TracedPlan>* traces = nullptr;
 };
 
 /// What runs plans here: this CPU or the current CUDA device.

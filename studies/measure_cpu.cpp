@@ -156,6 +156,15 @@ reports::Record measured_record(const Contender& one, const Workload& workload, 
   return record;
 }
 
+/// The plan's timelines, predicted from what is known of the CPU and of one more run.
+void trace_plan(Contender& one, const Workload& workload, const Target& cpu, std::vector<TracedPlan>& traces) {
+  PredictOptions options;
+  options.spans = true;
+  one.planned.timeline = simulate_plan(workload, one.planned.plan, cpu, options).timeline;
+  traces.push_back(predicted_trace(one.planned, workload, cpu.name));
+  traces.push_back(measured_trace(one.timed->record(), one.planned, workload, cpu.name, cpu.machine.sms));
+}
+
 double cpu_work(const Workload& workload, std::size_t schedules) {
   return static_cast<double>(workloads::minimal_bytes(workload)) *
          (kOracleReads + kTimingReads * static_cast<double>(schedules));
@@ -185,6 +194,7 @@ void measure_on_cpu(const Workload& workload, const std::vector<std::string>& sc
     } else {
       if (predicted) output.watcher.record(predicted_again(*one, workload, probed));
       const cpu_reference::Errors errors = cpu_reference::compare(one->timed->result(), exact);
+      if (output.traces != nullptr) trace_plan(*one, workload, cpu, *output.traces);
       reports::Record record = measured_record(*one, workload, cpu, baseline, errors);
       output.checks.add(record, errors, cpu_reference::tolerance(workload.geometry.dtype));
       output.watcher.record(std::move(record));

@@ -49,8 +49,10 @@ struct DevicePlan {
   gpu::KernelConfig config;
 };
 
-DevicePlan plan_for(const std::string& schedule, const Workload& workload, const Target& target) {
-  DevicePlan result{predict(workload, schedule, target), {}};
+DevicePlan plan_for(const std::string& schedule, const Workload& workload, const Target& target, bool spans) {
+  PredictOptions predict_options;
+  predict_options.spans = spans;
+  DevicePlan result{predict(workload, schedule, target, predict_options), {}};
   if (result.predicted.kernel.config.empty()) {
     gpu::kernel_configs(workload);  // says what the kernels take
     throw base::InputError(fmt::format("workload {}: no CUDA kernel is compiled for it", workload.name));
@@ -84,6 +86,31 @@ reports::Record record_start(const DevicePlan& planned, const Workload& workload
   record.device = device.name;
   record.driver = device.driver;
   return record;
+}
+
+/// Records the last of two rounds over the copies of K and V, replayed as they are for times: it is warm, its K and V
+/// are cold.
+void trace_plan(const DevicePlan& planned, const Workload& workload, const Target& target, const OnDevice& here,
+                std::vector<TracedPlan>& traces) {
+  const Prediction& made = planned.predicted;
+  gpu::Decoder decoder(gpu::capacity_of(workload, made.plan, planned.config));
+  gpu::LaunchOptions launch;
+  launch.record = true;
+  decoder.set_plan(workload, here.tensors.addressing(), made.plan, planned.config, launch);
+  std::vector<gpu::DevicePointers> pointers;
+  for (std::int32_t copy = 0; copy < here.tensors.copies(); ++copy) {
+    pointers.push_back(here.tensors.pointers(copy));
+    pointers.back().lse = nullptr;
+  }
+  decoder.capture(pointers);
+  decoder.replay();
+  decoder.replay();
+  decoder.synchronize();
+  const gpu::Device device = gpu::current_device();
+  if (!machine_of_device(device.name).empty()) {
+    traces.push_back(predicted_trace(made, workload, target.machine.name));
+  }
+  traces.push_back(measured_trace(decoder.recording(), made, workload, device.name, device.sms));
 }
 
 /// Times the plan, then runs it once more on poisoned outputs and sets them against the oracle's.
@@ -145,7 +172,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
   for (const std::string& schedule : schedules) {
     to.watcher.begin(schedule + " on " + workload.name);
     try {
-      const DevicePlan planned = plan_for(schedule, workload, target);
+      const DevicePlan planned = plan_for(schedule, workload, target, to.traces != nullptr);
       if (predicted && !machine_of_device(gpu::current_device().name).empty()) {
         to.watcher.record(record_of(planned.predicted, workload, target));
       }
@@ -154,6 +181,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
         to.watcher.done(cuda_work(workload, schedules.size()));
       }
       run_plan(planned, workload, target, *here, options, budget.energy_seconds, to);
+      if (to.traces != nullptr) trace_plan(planned, workload, target, *here, *to.traces);
     } catch (const base::InputError& error) {
       to.watcher.record(failed_record(workload.name, schedule, kCudaExecutor, target.name, error.what()));
     }
@@ -165,6 +193,15 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
 void require_cuda() {
   if (!gpu::has_device()) {
     throw base::MissingError("--executor cuda: there is no CUDA device here, or no driver for it; allowed: cpu");
+  }
+}
+
+void require_cuda_timelines() {
+  require_cuda();
+  try {
+    gpu::require_recording();
+  } catch (const base::MissingError& error) {
+    throw base::MissingError(fmt::format("--trace with --executor cuda: {}; allowed: cpu", error.what()));
   }
 }
 

@@ -12,6 +12,9 @@ namespace splitwave::studies {
 /// Throws MissingError if there is no CUDA device or if the library was built without CUDA.
 void require_cuda();
 
+/// Throws as require_cuda(), and MissingError if the kernels do not record (docs/measuring.md).
+void require_cuda_timelines();
+
 /// The current CUDA device as a target of predictions, with the project's own kernels: the shipped machine that it is,
 /// calibrated where that is shipped too, with the SMs of the thread's partition. Throws as require_cuda().
 Target device_target();

@@ -11,6 +11,10 @@ void require_cuda() {
       "--executor cuda: this binary was built without CUDA kernels (-DSPLITWAVE_CUDA=ON builds them); allowed: cpu");
 }
 
+void require_cuda_timelines() {
+  require_cuda();
+}
+
 Target device_target() {
   require_cuda();
   return {};

@@ -12,7 +12,8 @@ _splitwave_options() {
     compare) echo "$workload $machine --schedule --executor --threads --samples --energy --out --json" ;;
     simulate) echo "$workload $machine --schedule --threads --out --json" ;;
     plan) echo "$workload $machine --schedule --threads --json --full" ;;
-    run) echo "$workload --schedule --algorithm --executor --threads --sms --samples --energy --out --json" ;;
+    run)
+      echo "$workload --schedule --algorithm --executor --threads --sms --samples --energy --out --trace --json" ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;

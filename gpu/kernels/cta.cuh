@@ -15,6 +15,10 @@ struct Control {
   std::uint32_t next_list;          ///< of a queue
   std::uint32_t ours[kMaxPending];  ///< 1: this CTA merges pending[i]
   DeviceItem pending[kMaxPending];
+  // Of recorder.cuh, thread 0 only.
+  std::uint64_t began;           ///< the CTA
+  std::uint64_t recorded_until;  ///< the end of what it recorded last
+  std::int32_t item;             ///< in the table: what it works on
 };
 static_assert(sizeof(Control) <= 1024);
 

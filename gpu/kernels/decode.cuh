@@ -8,17 +8,17 @@
 #include "gpu/kernels/loader.cuh"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/ptx.cuh"
+#include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/tile.cuh"
 #include "gpu/kernels/whole_item.cuh"
 
 namespace splitwave::gpu {
 
-/// Counts an execution of the item, for tests. index: of the item in the table.
+/// Counts an execution of the item, for tests. index: of the item in the table, or its part.
 template <class Cta>
 __device__ __forceinline__ void count_visit(const Cta& cta, const DeviceItem& item, int index) {
   if (cta.params.visits == nullptr || threadIdx.x != 0 || cta.rank != 0 || cta.row_block != 0 || item.rows == 0) return;
-  const int parts = cta.params.uniform.parts;
-  if (parts > 0) index = static_cast<int>(blockIdx.z * gridDim.y + blockIdx.y) * parts + index;
+  index = table_index(cta, index);
   atomicAdd(reinterpret_cast<unsigned long long*>(cta.params.visits) + index, 1ULL);
 }
 
@@ -123,7 +123,10 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
       const bool active = done.rows > cta.row_block * Config::kRows;
       const int slot = done.parts > 1 ? done.slot_begin + done.part : -1;
       if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
-      if (active) combine_item(cta, rows_of<Config>(params, done, cta.row_block), slot, item_count++, acc);
+      if (active) {
+        combine_item(cta, rows_of<Config>(params, done, cta.row_block), slot, item_count++, acc);
+        if constexpr (kRecords) end_item(cta);
+      }
       merge_items(cta, done, active, pending);
       if (!more) return;
     } else {
@@ -131,6 +134,7 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
       begun = true;
     }
     count_visit(cta, item, index);
+    if constexpr (kRecords) begin_item(cta, index);
     acc.clear();
     stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
     done = item;
@@ -158,9 +162,11 @@ __device__ __forceinline__ void run_single_item(const Cta<Config>& cta, std::uin
   if (!wait_after_fill) request_queries(cta, rows);
   loader.start(item, range);
   acc.clear();
+  if constexpr (kRecords) begin_item(cta, cta.worker);
   stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
   combine_single_item(cta, rows, item.parts > 1 ? item.slot_begin + item.part : -1, acc);
+  if constexpr (kRecords) end_item(cta);
   merge_items(cta, item, true, pending);
 }
 
@@ -193,6 +199,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
 #endif
   extern __shared__ __align__(1024) unsigned char shared[];
   const Cta<Config> cta = place<Config>(params, shared);
+  if constexpr (kRecords) begin_recording(cta);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
   if (!Config::kSingleItem) open_receivers(cta);
@@ -208,6 +215,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
   } else {
     run_lists(cta, ring, loader, wait_after_fill);
   }
+  if constexpr (kRecords) end_recording(cta);
 }
 
 }  // namespace splitwave::gpu

@@ -7,6 +7,7 @@
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/items.cuh"
 #include "gpu/kernels/ptx.cuh"
+#include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/tile.cuh"
 
 namespace splitwave::gpu {
@@ -187,6 +188,7 @@ __device__ __forceinline__ void merge_items(const Cta<Config>& cta, const Device
   if (active && item.parts > 1 && in_kernel) pending.arrive(cta, item);
   if (pending.count == 0 || (item.next >= 0 && pending.count < kMaxPending)) return;
   pending.collect(cta);
+  if constexpr (kRecords) skip_waiting(cta);
   const int per_rank = cta.fragments_per_rank();
 #pragma unroll 1
   for (int i = 0; i < pending.count; ++i) {
@@ -194,6 +196,7 @@ __device__ __forceinline__ void merge_items(const Cta<Config>& cta, const Device
     const DeviceItem merged = cta.control().pending[i];
     combine_fragments<kFarBatch>(cta, slots_source(cta, merged), cta.rank * per_rank, per_rank, Sink::output, 0,
                                  rows_of<Config>(cta.params, merged, cta.row_block), -1);
+    if constexpr (kRecords) record_merge(cta, merged.slot_begin);
   }
   pending.count = 0;
 }

@@ -43,6 +43,15 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
   return item;
 }
 
+/// Where the item stands in the plan's table, or would if a uniform plan had one. index: in the table, or its part. As
+/// a conditional expression it changed the instructions of unrelated parts of kernels.
+template <class Cta>
+__device__ __forceinline__ int table_index(const Cta& cta, int index) {
+  const int parts = cta.params.uniform.parts;
+  if (parts > 0) index = static_cast<int>(blockIdx.z * gridDim.y + blockIdx.y) * parts + index;
+  return index;
+}
+
 /// The item of a CTA whose list has no other: computed where the plan is uniform, else from the table.
 template <class Config>
 __device__ __forceinline__ DeviceItem only_item(const Cta<Config>& cta) {

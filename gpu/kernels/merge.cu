@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The merge as a kernel of its own: one CTA per split output and row block.
 #include "gpu/kernels/combine.cuh"
+#include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/table.h"
 
 namespace splitwave::gpu {
@@ -9,6 +10,7 @@ template <class Config>
 __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_constant__ MergeParams params) {
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
+  const std::uint64_t began = kRecords ? time_stamp() : 0;
   const int lane = threadIdx.x & 31;
   const int warp = threadIdx.x >> 5;
   const int row_blocks = gridDim.y;
@@ -31,6 +33,10 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
     combine<kFarBatch>(slots, f * 512 + lane * 16,
                        rank * Config::kSumBytes + (f / Config::kDimTiles * 4 + (lane & 3)) * 16, run);
     write_output<Config>(params.output, params.lse, rows, f, lane, run);
+  }
+  if (kRecords && threadIdx.x == 0 && params.merges_recorded != nullptr) {
+    params.merges_recorded[block << params.cluster_shift] = {began, time_stamp(), cta_number(),
+                                                             static_cast<std::int32_t>(ptx::sm())};
   }
 }
 

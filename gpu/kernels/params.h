@@ -77,6 +77,23 @@ struct Injection {
   std::uint32_t drop_slot = 0;   ///< 1 + the slot whose arrival is dropped; 0: none
 };
 
+/// A stretch of a CTA's life as recorder.cuh writes it down. All zero: nothing was written.
+struct TimelineRecord {
+  std::uint64_t begin_nanoseconds;
+  std::uint64_t end_nanoseconds;
+  std::int32_t cta;  ///< its number in the grid
+  std::int32_t sm;
+};
+static_assert(sizeof(TimelineRecord) == 24);
+
+/// Where launches record. Every record has a place of its own, so that nobody waits for a free one, and each launch
+/// writes over the one before. Null: nowhere.
+struct TimelineArrays {
+  TimelineRecord* ctas = nullptr;    ///< [CTA of the grid]
+  TimelineRecord* items = nullptr;   ///< [item of the table][row block][cluster rank]
+  TimelineRecord* merges = nullptr;  ///< [first slot][row block][cluster rank]
+};
+
 /// L2 policies as createpolicy.fractional gives them for a fraction of 1 (CUTLASS: CacheHintSm90). Made on the host,
 /// they cost a CTA nothing.
 inline constexpr std::uint64_t kEvictNormal = 0x16F0000000000000;
@@ -116,6 +133,7 @@ struct DecodeParams {
   std::int32_t window = 0;             ///< a query sees no position this far or farther; 0: no window
   std::uint64_t wait_nanoseconds = 0;  ///< most that a host CTA waits
   Injection injection;
+  TimelineArrays timeline;
 };
 
 struct MergeParams {
@@ -127,6 +145,7 @@ struct MergeParams {
   std::int32_t query_heads = 0;
   std::int32_t cluster_shift = 0;
   std::uint32_t dependent_launch = 0;
+  TimelineRecord* merges_recorded = nullptr;  ///< TimelineArrays::merges, with CTAs of this grid
 };
 
 }  // namespace splitwave::gpu

@@ -104,6 +104,13 @@ __device__ __forceinline__ std::uint64_t nanoseconds() {
   return time;
 }
 
+/// Number of the SM that the CTA is on.
+__device__ __forceinline__ std::uint32_t sm() {
+  std::uint32_t number = 0;
+  asm volatile("mov.u32 %0, %smid;" : "=r"(number));
+  return number;
+}
+
 // ---- clusters (sm_90) ----------------------------------------------------------------------------------------------
 #if __CUDA_ARCH__ >= 900
 

@@ -10,6 +10,7 @@
 #include "gpu/kernels/loader.cuh"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/ptx.cuh"
+#include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/tile.cuh"
 
 namespace splitwave::gpu {
@@ -140,6 +141,7 @@ __device__ __forceinline__ void run_whole_item(const Cta<Config>& cta, std::uint
                                                bool wait_after_fill) {
   const DecodeParams& params = cta.params;
   const DeviceItem item = only_item(cta);
+  if constexpr (kRecords) begin_item(cta, cta.worker);
   const Rows rows = rows_of<Config>(params, item, 0);
   // Every warp has a chunk, so that all of V is written, though it may hold none of the CTA's tokens.
   const ChunkRange range = chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, 0);
@@ -174,6 +176,7 @@ __device__ __forceinline__ void run_whole_item(const Cta<Config>& cta, std::uint
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
   multiply_values_whole(cta, rows, maximum);
   combine_ranks(cta, rows, -1);
+  if constexpr (kRecords) end_item(cta);
 }
 
 }  // namespace splitwave::gpu

@@ -12,8 +12,7 @@ __global__ void empty(const __grid_constant__ EmptyParams params) {
 }
 
 __global__ void place(const __grid_constant__ PlaceParams params) {
-  std::uint32_t sm = 0;
-  asm volatile("mov.u32 %0, %smid;" : "=r"(sm));
+  const std::uint32_t sm = ptx::sm();
   if (threadIdx.x == 0) params.sms[blockIdx.x] = sm;
   const std::uint64_t begin = ptx::nanoseconds();
   while (ptx::nanoseconds() - begin < params.hold_nanoseconds) __nanosleep(200);

@@ -8,12 +8,6 @@
 
 namespace splitwave::gpu {
 
-__device__ __forceinline__ std::uint32_t this_sm() {
-  std::uint32_t sm = 0;
-  asm volatile("mov.u32 %0, %smid;" : "=r"(sm));
-  return sm;
-}
-
 /// Each warp waits for its oldest stage and refills it at once.
 template <int kCopies>
 __global__ void __launch_bounds__(kStreamWarps * 32) stream(const __grid_constant__ StreamParams params) {
@@ -22,7 +16,7 @@ __global__ void __launch_bounds__(kStreamWarps * 32) stream(const __grid_constan
   extern __shared__ __align__(128) unsigned char shared[];
   const int lane = threadIdx.x % 32;
   const int warp = threadIdx.x / 32;
-  const std::uint32_t sm = this_sm();
+  const std::uint32_t sm = ptx::sm();
   StreamCount count{0, 0, 0, sm, 0};
   if (params.active == nullptr || (params.active[sm / 32] >> (sm % 32) & 1U) != 0) {
     const std::uint32_t ring =

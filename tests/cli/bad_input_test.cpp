@@ -101,6 +101,8 @@ TEST(BadInput, Names) {
       {{"run", "-w", kSmall, "--algorithm", "all", "--schedule", "lean"}, {"--algorithm", "--schedule"}},
       {{"run", "-w", kSmall, "--algorithm", "all", "--threads", "2"}, {"--algorithm", "--threads"}},
       {{"run", "-w", kSmall, "--sms", "8"}, {"--sms", "allowed: --executor cuda"}},
+      {{"run", "-w", kSmall, "--algorithm", "all", "--trace", "t.json"}, {"--algorithm", "--trace"}},
+      {{"run", "-w", kSmall, "--executor", "cuda", "--trace", "t.json"}, {"cuda", "allowed: cpu"}, 3},
       {{"run", "-w", kSmall, "--algorithm", "all", "--executor", "cuda"}, {"--algorithm", "cuda", "allowed: cpu"}},
       {{"compare", "--executor", "cuda"}, {"cuda", "allowed: cpu"}, 3},
       {{"calibrate", "--executor", "cuda"}, {"cuda", "allowed: cpu"}, 3},
@@ -220,6 +222,7 @@ TEST(BadInput, FilesThatExistAreNotReplaced) {
         {"advise", "--model", "llama-3-8b", "--batch", "1", "--context", "1k", "--file"},
         {"explain", "-w", kSmall, "--trace"},
         {"explain", "-w", kSmall, "--gantt"},
+        {"run", "-w", kSmall, "--trace"},
         {"calibrate", "--out"},
         {"calibrate", "--points"}}) {
     std::vector<std::string> with_file = arguments;

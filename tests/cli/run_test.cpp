@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
+#include <map>
+#include <nlohmann/json.hpp>
+
 #include "cpu_reference/algorithms/algorithms.h"
 #include "reports/record.h"
 #include "reports/table.h"
@@ -36,6 +39,38 @@ TEST(Run, TableSaysThatTheOutputsWereChecked) {
   const Outcome outcome = splitwave({"run", "-w", "llama-3-8b:1q1s64", "--schedule", "lean", "--samples", "1"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_NE(outcome.out.find("All 1 outputs are within tolerance of the oracle."), std::string::npos) << outcome.out;
+}
+
+TEST(Run, TraceHoldsWhatWasPredictedAndMeasuredOfEveryPlan) {
+  const TemporaryFolder folder;
+  const std::string file = folder.file("trace.json");
+  const Outcome outcome = splitwave({"run", "-w", "h=8/2,d=32:2q1s300_1q1s0", "--threads", "2", "--samples", "1",
+                                     "--schedule", "fa2,fixed-split:3", "--trace", file});
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  std::map<int, std::string> titles;
+  std::map<int, std::map<int, int>> items;  // by process: how often each item
+  std::map<int, int> merges;
+  const nlohmann::json trace = nlohmann::json::parse(content(file));
+  for (const auto& event : trace.at("traceEvents")) {
+    const int process = event.at("pid").get<int>();
+    if (event.at("name") == "process_name") titles[process] = event.at("args").at("name").get<std::string>();
+    if (event.at("ph") != "X") continue;
+    EXPECT_GE(event.at("ts").get<double>(), 0);
+    EXPECT_GE(event.at("dur").get<double>(), 0);
+    if (event.at("cat") == "merge") ++merges[process];
+    if (event.at("cat") == "item") ++items[process][event.at("args").at("item").get<int>()];
+  }
+  ASSERT_EQ(titles.size(), 4U);
+  EXPECT_EQ(titles[1].substr(0, 18), "simulator: fa2 on ");
+  EXPECT_EQ(titles[2].substr(0, 17), "measured: fa2 on ");
+  EXPECT_EQ(titles[4].substr(0, 27), "measured: fixed-split:3 on ");
+  for (const int process : {1, 2, 3, 4}) {
+    EXPECT_GT(items[process].size(), 0U);
+    EXPECT_EQ(items[process], items[process % 2 == 0 ? process - 1 : process]);
+    for (const auto& [item, count] : items[process]) EXPECT_EQ(count, 1) << titles[process] << " item " << item;
+  }
+  EXPECT_EQ(merges[2], 0);
+  EXPECT_EQ(merges[4], 2) << "what a thread merges is one span";
 }
 
 TEST(Run, SeedChangesTheTensors) {

@@ -95,6 +95,35 @@ bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
+TEST(RunPlan, RecordsEveryItemAndListOnce) {
+  const Workload workload = ragged_gqa();
+  const Tensors tensors = tensors_with(workload, normal_values(6));
+  for (const char* schedule : {"fa2", "fixed-split:3", "lean", "fa3"}) {
+    SCOPED_TRACE(schedule);
+    const schedules::Plan plan = plan_of(schedule, workload);
+    const WorkspacePtr workspace = make_workspace(workload, plan, 2);
+    Result<float> plain;
+    Result<float> recorded;
+    schedules::Recording recording;
+    run_plan(workload, tensors, plan, *workspace, 2, plain);
+    run_plan(workload, tensors, plan, *workspace, 2, recorded, &recording);
+    EXPECT_TRUE(same_bits(plain.output, recorded.output));
+    ASSERT_GE(recording.ctas.size(), static_cast<std::size_t>(plan.lists()));
+    ASSERT_GE(recording.work.size(), plan.items.size());
+    for (std::size_t i = 0; i < recording.work.size(); ++i) {
+      const schedules::Stretch& work = recording.work[i];
+      EXPECT_EQ(work.item, i < plan.items.size() ? static_cast<std::int32_t>(i) : -1);
+      const schedules::Stretch& cta = recording.ctas.at(static_cast<std::size_t>(work.cta));
+      EXPECT_EQ(work.sm, cta.sm);
+      EXPECT_LE(cta.begin_nanoseconds, work.begin_nanoseconds);
+      EXPECT_LE(work.begin_nanoseconds, work.end_nanoseconds);
+      EXPECT_LE(work.end_nanoseconds, cta.end_nanoseconds);
+      EXPECT_LT(work.sm, 2);
+    }
+    EXPECT_EQ(recording.work.size() > plan.items.size(), !plan.merges.empty());
+  }
+}
+
 TEST(RunPlan, EveryTypeAndLayoutAgreesWithTheOracle) {
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
     for (const KvLayout layout : {KvLayout::bshd, KvLayout::bhsd, KvLayout::paged}) {

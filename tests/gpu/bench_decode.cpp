@@ -49,6 +49,7 @@ struct Options {
   std::int32_t first = 0;
   bool only_auto = false;
   bool list = false;
+  bool record = false;
   gpu::MeasureOptions measure;
 };
 
@@ -72,8 +73,10 @@ std::vector<Workload> shapes(const Options& options) {
   return chosen;
 }
 
-gpu::LaunchOptions launch_options(const Options& options) {
+gpu::LaunchOptions launch_options(const Options& options, bool overlaps = true) {
   gpu::LaunchOptions launch;
+  launch.record = options.record;
+  if (!overlaps) return launch;
   if (options.overlap == "wait") launch.overlap = gpu::Overlap::wait_first;
   if (options.overlap == "prefetch") launch.overlap = gpu::Overlap::prefetch;
   return launch;
@@ -155,8 +158,7 @@ void time_shape(const Workload& w, const studies::Target& target, const Options&
   const studies::Prediction chosen = studies::choose(w, target);
   const Candidate automatic{chosen.plan.schedule, gpu::parse_kernel_config(chosen.kernel.config)};
   const bool overlaps = gpu::overlap_pays(w, chosen.plan, gpu::residency(w, automatic.config));
-  reports::Record own =
-      time_candidate(shape, automatic, overlaps ? launch_options(options) : gpu::LaunchOptions{}, options);
+  reports::Record own = time_candidate(shape, automatic, launch_options(options, overlaps), options);
   double best = own.seconds.value_or(0);
   std::string best_name = testing::to_string(automatic);
   for (const Candidate& candidate : candidates_of(w, options)) {
@@ -225,6 +227,7 @@ int main(int argc, char** argv) {
   app.add_option("--overlap", options.overlap,
                  "none, wait or prefetch; the model's choice overlaps only where that pays")
       ->check(CLI::IsMember({"none", "wait", "prefetch"}));
+  app.add_flag("--record", options.record, "let the timed launches record (run --trace): what that costs");
   app.add_option("--dtype", options.dtype, "f16 or bf16")->check(CLI::IsMember({"f16", "bf16"}));
   app.add_option("--page", options.page, "page size; 0: contiguous");
   app.add_option("--layout", options.layout, "bshd or bhsd")->check(CLI::IsMember({"bshd", "bhsd"}));

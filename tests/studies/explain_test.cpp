@@ -34,6 +34,14 @@ workloads::Workload workload(const std::string& spec) {
   return workloads::parse_spec(spec);
 }
 
+TEST(Explain, ClustersThatShareSmsAreCountedOneByOne) {
+  const Explanation e = explain("auto", workload("llama-3-8b:8q1s256"), tests::own_kernels());
+  ASSERT_GT(e.kernel.cluster, 1);
+  ASSERT_EQ(e.limit.part, "idle");
+  const std::int64_t idle = e.grid.resident() - e.working_lists;
+  EXPECT_EQ(e.limit.why, fmt::format("idle CTA slots: {} of {} get no KV token to read", idle, e.grid.resident()));
+}
+
 TEST(Explain, BreakdownAddsUpToTheTotal) {
   for (const char* spec : {"llama-3-8b:1q1s512", "llama-3-8b:8q1s32k", "llama-3-8b:5q1s1k_1q1s60k"}) {
     for (const std::string& schedule : schedules::default_names()) {
