@@ -8,7 +8,9 @@
 #include <numeric>
 
 #include "base/quantile.h"
+#include "gpu/buffer.h"
 #include "gpu/device.h"
+#include "gpu/kernels/utilities.h"
 #include "gpu/launch.h"
 #include "gpu/microbenchmarks/stream.h"
 #include "gpu/replay.h"
@@ -17,7 +19,6 @@ namespace splitwave::gpu {
 namespace {
 
 constexpr int kSamples = 9;
-constexpr std::int64_t kKiB = 1024;
 constexpr std::int64_t kMiB = 1024 * kKiB;
 constexpr std::array<std::int64_t, 4> kBytesInFlight = {16 * kKiB, 32 * kKiB, 64 * kKiB, 128 * kKiB};
 /// Of launches that read memory: what lies between two uses of the same bytes, so that L2 has lost them.
@@ -205,6 +206,35 @@ ChaseTimes time_chases() {
   times.same_page = time(kPageBytes / kReads, 16 * kPageBytes);
   times.near_pages = time(kPageBytes, 16 * kKiB);
   times.far_pages = time(far + 16 * kKiB, kPageBytes);
+  return times;
+}
+
+BurstTimes time_bursts() {
+  constexpr unsigned kThreads = 512;
+  constexpr std::int64_t kLaunches = 2000;
+  const Device device = current_device();
+  const Stream stream = make_stream();
+  BurstTimes times;
+  times.ctas = device.sms / 4;
+  ReadParams params;
+  params.words = static_cast<std::int64_t>(times.ctas) * kThreads;
+  const std::int64_t launch_bytes = 2 * params.words * static_cast<std::int64_t>(sizeof(uint4));
+  const DeviceBuffer<char> pool(static_cast<std::size_t>(10 * device.l2_bytes));
+  const DeviceBuffer<std::uint32_t> sink(1);
+  params.sink = sink.get();
+  const auto time = [&](std::int64_t places) {
+    const auto queue = [&] {
+      for (std::int64_t i = 0; i < kLaunches; ++i) {
+        params.k = pool.get() + i % places * launch_bytes;
+        params.v = pool.get() + i % places * launch_bytes + launch_bytes / 2;
+        launch_kernel({read_kernel_function(), dim3(static_cast<unsigned>(times.ctas)), kThreads, 0, 1, false}, &params,
+                      stream.get());
+      }
+    };
+    return time_captured(stream.get(), queue, kLaunches, 11).median;
+  };
+  times.l2 = time(1);
+  times.memory = time(static_cast<std::int64_t>(pool.size()) / launch_bytes);
   return times;
 }
 

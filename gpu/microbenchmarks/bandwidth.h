@@ -54,4 +54,14 @@ std::vector<ReadPoint> stream_l2_alone();
 
 ChaseTimes time_chases();
 
+/// A launch of CTAs that each ask for 16 KiB once, with all of their loads at a time. Seconds of a launch in a graph.
+struct BurstTimes {
+  std::int32_t ctas = 0;
+  double l2 = 0;      ///< the same bytes again and again
+  double memory = 0;  ///< over ten times L2, so that nothing is left there
+};
+
+/// With a CTA on every fourth SM: the memory is far from full.
+BurstTimes time_bursts();
+
 }  // namespace splitwave::gpu

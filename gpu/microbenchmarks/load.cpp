@@ -16,9 +16,8 @@ namespace {
 
 constexpr std::int64_t kCtasPerSm = 4;
 constexpr std::int64_t kRounds = 20'000;  // some milliseconds
-constexpr std::int64_t kKiB = 1024;
 /// In L2 with room to spare, of any device that has the kernels.
-constexpr std::int64_t kFootprint = 20 * kKiB * kKiB;
+constexpr std::int64_t kFootprint = 20 << 20;
 constexpr double kSliceSeconds = 0.005;  // of a launch that holds or reads
 constexpr double kSettleSeconds = 0.3;
 constexpr double kLoadSeconds = 1;
@@ -123,7 +122,7 @@ std::vector<LoadPoint> measure_loads() {
   for (const std::int32_t ctas : {1, all / 4, all / 2, all}) loads.hold(ctas);
   for (const bool from_l2 : {true, false}) {
     for (const std::int32_t ctas : {all / 4, all / 2, all}) {
-      for (const std::int64_t bytes : {16 * kKiB, 128 * kKiB}) loads.read(from_l2, ctas, bytes);
+      for (const std::int64_t bytes : {16 << 10, 128 << 10}) loads.read(from_l2, ctas, bytes);
     }
   }
   for (const bool from_shared : {true, false}) {

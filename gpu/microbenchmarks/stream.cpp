@@ -11,7 +11,6 @@ namespace splitwave::gpu {
 namespace {
 
 constexpr std::int64_t kPoolBytes = std::int64_t{16} << 30;
-constexpr std::int64_t kKiB = 1024;
 
 std::size_t pool_words() {
   std::size_t free = 0;

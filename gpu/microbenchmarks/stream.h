@@ -13,6 +13,7 @@ namespace splitwave::gpu {
 
 /// How long a CTA reads. Its start and end cost less than 1 % of it.
 inline constexpr double kStreamSeconds = 300e-6;
+inline constexpr std::int64_t kKiB = 1024;
 /// More than an SM takes in while it reads.
 inline constexpr std::int64_t kStreamBytesPerCta = std::int64_t{48} << 20;
 

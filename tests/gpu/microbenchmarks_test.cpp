@@ -52,6 +52,8 @@ TEST_F(Microbenchmarks, ReadsFromMemoryTakeLongerThanFromL2) {
   EXPECT_GT(times.l2, 50e-9);
   EXPECT_GT(times.same_page, 1.3 * times.l2);
   EXPECT_LT(times.far_pages, 20e-6);
+  const gpu::BurstTimes bursts = gpu::time_bursts();
+  EXPECT_GT(bursts.memory, bursts.l2 + 50e-9);
 }
 
 TEST_F(Microbenchmarks, MoreCtasTakeLongerToLaunchAndFlagsLessThanLaunches) {

@@ -48,7 +48,7 @@ struct Case {
   }
 };
 
-HostResult launched(Decoder& decoder, DeviceTensors& tensors) {
+HostResult recorded_launch(Decoder& decoder, DeviceTensors& tensors) {
   tensors.poison_outputs();
   decoder.launch(tensors.pointers(0));
   decoder.synchronize();
@@ -108,13 +108,13 @@ void expect_recorded(const Case& one) {
   DeviceTensors tensors = DeviceTensors::generate(one.workload, 1);
   Decoder decoder(capacity_of(one.workload, one.plan, one.config));
   decoder.set_plan(one.workload, tensors.addressing(), one.plan, one.config);
-  const HostResult expected = launched(decoder, tensors);
+  const HostResult expected = recorded_launch(decoder, tensors);
   LaunchOptions options;
   options.record = true;
   decoder.set_plan(one.workload, tensors.addressing(), one.plan, one.config, options);
-  EXPECT_TRUE(testing::same_bits(launched(decoder, tensors), expected)) << "recording changes no result";
+  EXPECT_TRUE(testing::same_bits(recorded_launch(decoder, tensors), expected)) << "recording changes no result";
   const Recording first = decoder.recording();
-  launched(decoder, tensors);
+  recorded_launch(decoder, tensors);
   const Recording second = decoder.recording();
   std::int64_t first_end = 0;
   for (const Stretch& cta : first.ctas) first_end = std::max(first_end, cta.end_nanoseconds);
@@ -185,7 +185,7 @@ TEST_F(DeviceTimeline, WithoutTheOptionNothingIsRecorded) {
   DeviceTensors tensors = DeviceTensors::generate(w, 1);
   Decoder decoder(capacity_of(w, one.plan, one.config));
   decoder.set_plan(w, tensors.addressing(), one.plan, one.config);
-  launched(decoder, tensors);
+  recorded_launch(decoder, tensors);
   EXPECT_TRUE(decoder.recording().ctas.empty());
   EXPECT_TRUE(decoder.recording().work.empty());
 }
@@ -199,11 +199,11 @@ TEST_F(DeviceWithoutTimeline, RefusesToRecordAndKeepsThePlan) {
   DeviceTensors tensors = DeviceTensors::generate(w, 1);
   Decoder decoder(capacity_of(w, one.plan, one.config));
   decoder.set_plan(w, tensors.addressing(), one.plan, one.config);
-  const HostResult expected = launched(decoder, tensors);
+  const HostResult expected = recorded_launch(decoder, tensors);
   LaunchOptions options;
   options.record = true;
   EXPECT_THROW(decoder.set_plan(w, tensors.addressing(), one.plan, one.config, options), base::MissingError);
-  EXPECT_TRUE(testing::same_bits(launched(decoder, tensors), expected));
+  EXPECT_TRUE(testing::same_bits(recorded_launch(decoder, tensors), expected));
 }
 
 }  // namespace
