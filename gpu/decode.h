@@ -124,7 +124,8 @@ class Decoder {
 
   /// Encodes the plan and queues its upload. Later launches, and replays of earlier captured ones if they are
   /// replayable, run this plan. Throws InputError if it does not fit the capacity or the tables' fields, if no kernel
-  /// is compiled for it, or if its merge waits for CTAs that cannot be resident together; the plan before then stays.
+  /// is compiled for it, if its merge waits for CTAs that cannot be resident together, or if it is a queue of tiles
+  /// with more rows than a CTA takes or of more lists than workers that are clusters; the plan before then stays.
   /// Throws as require_recording() if it is to record.
   HostWork set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
                     const KernelConfig& config, const LaunchOptions& options = {});

@@ -157,6 +157,11 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
     throw InputError(fmt::format("plan {}: its queue holds tiles of {} rows; kernel {} takes at most {} from a queue",
                                  plan.schedule, size_of(plan).most_rows, to_string(config), 8 * config.row_tiles));
   }
+  if (plan.dispatch == Dispatch::queue && config.cluster > 1 && plan.lists() > plan.workers) {
+    // Each CTA of a cluster would take a list of its own, and send results to CTAs with other lists or that have ended.
+    throw InputError(fmt::format("plan {}: its queue has {} lists for {} workers; clusters (kernel {}) take one each",
+                                 plan.schedule, plan.lists(), plan.workers, to_string(config)));
+  }
   const std::int64_t resident = residency_of(kernel, workload, config, known).workers;
   const std::int64_t workers = static_cast<std::int64_t>(plan.ctas()) * row_blocks;
   if (plan.merge == MergeKind::host_cta && workers > resident) {

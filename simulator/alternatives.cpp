@@ -120,7 +120,9 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
                       (kernel.most_tokens == 0 || holds_whole_items(plan, kernel.most_tokens));
   if (kernel.most_tokens > 0 && !single) return std::nullopt;
   const std::int32_t blocks = std::max(1, (most_rows(plan) + kernel.most_rows - 1) / kernel.most_rows);
-  if (plan.dispatch == schedules::Dispatch::queue && blocks > 1) return std::nullopt;
+  if (plan.dispatch == schedules::Dispatch::queue) {
+    if (blocks > 1 || (kernel.cluster > 1 && plan.lists() > plan.workers)) return std::nullopt;
+  }
   // Those of one row block wait for one another; the next block's start when they end.
   if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() > resident) return std::nullopt;
   KernelProfile result = kernel;

@@ -22,8 +22,8 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const worklo
                                         const Machine& machine, std::int32_t rows);
 
 /// The kernel of the config that runs the plan: where each list is one item of single queries, the config may have a
-/// shorter one. Nothing if none of the config's kernels can run it: a
-/// queue cannot hold tiles of more rows than a CTA takes, and CTAs that wait for one another are all `resident`
+/// shorter one. Nothing if none of the config's kernels can run it: a queue cannot hold tiles of more rows than a CTA
+/// takes, nor more lists than workers if these are clusters, and CTAs that wait for one another are all `resident`
 /// (workers at a time). Kernels without configs run any plan as they are.
 std::optional<KernelProfile> as_run(const KernelProfile& kernel, const workloads::Workload& workload,
                                     const schedules::Plan& plan, std::int64_t resident);

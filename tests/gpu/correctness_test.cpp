@@ -68,6 +68,11 @@ void expect_exact(const Workload& w, const Tensors& tensors, const Result<double
       << errors.mismatched_non_finite;
 }
 
+/// Each CTA of a cluster would take its further lists from the queue by itself.
+bool takes_further_lists(const Plan& plan, const KernelConfig& v) {
+  return plan.dispatch == schedules::Dispatch::queue && v.cluster > 1 && plan.lists() > plan.workers;
+}
+
 /// Why a plan may be refused: its merge waits for more CTAs than are resident, or its queue holds tiles of more rows
 /// than a CTA takes.
 bool may_be_refused(const Plan& plan, const KernelConfig& v) {
@@ -330,6 +335,7 @@ TEST_F(Correctness, EveryItemIsVisitedOnce) {
       const KernelConfig v = first_config(w, cluster);
       const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
       if (plan.merge == MergeKind::host_cta && plan.ctas() > residency(w, v).workers) continue;
+      if (takes_further_lists(plan, v)) continue;
       DeviceTensors on_device = DeviceTensors::upload(w, tensors);
       Decoder decoder(capacity_of(w, plan, v));
       LaunchOptions options;
@@ -340,6 +346,24 @@ TEST_F(Correctness, EveryItemIsVisitedOnce) {
       const std::vector<std::uint64_t> visits = decoder.visits();
       ASSERT_EQ(visits.size(), plan.items.size());
       for (const std::uint64_t count : visits) EXPECT_EQ(count, 1U) << name << " cluster " << cluster;
+    }
+  }
+}
+
+TEST_F(Correctness, ClustersTakeOneListEachFromAQueue) {
+  const Workload w = testing::decode("queue", testing::geometry(8, 2, 128), {1500, 3, 700, 64, 0, 2049});
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const KernelConfig& v : kernel_configs(w)) {
+    Plan plan = schedules::make_plan("fa3:1", w, grid_for(w, v));
+    for (const std::int32_t workers : {plan.lists() + 1, plan.lists(), plan.lists() - 1, 1}) {
+      plan.workers = workers;
+      if (v.cluster > 1 && workers < plan.lists()) {
+        EXPECT_THROW(run(w, tensors, plan, v), base::InputError) << workers << " " << to_string(v);
+      } else {
+        expect_exact(w, tensors, exact, plan, v);
+      }
+      if (HasFailure()) return;
     }
   }
 }

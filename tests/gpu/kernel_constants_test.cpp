@@ -71,7 +71,7 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   probed.probes = Probes().make();
   ProbeBase base;
   base.launch_seconds = kLaunch * kNs;
-  base.l2_latency_seconds = 2 * kLatency * kNs;
+  base.ring_l2_seconds = kLatency * kNs;
   base.latency_scale = 0.5;
   base.clock_hz = 2e9;
   base.source = "a test";

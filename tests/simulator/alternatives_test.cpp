@@ -107,6 +107,18 @@ TEST(AsRun, RefusesQueuesOfTallTilesAndGridsThatAreNotResident) {
   EXPECT_FALSE(as_run(kernel, tall, lean, lean.ctas() - 1));
 }
 
+TEST(AsRun, RefusesQueuesFromWhichClustersWouldTakeFurtherLists) {
+  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:9q1s4k");
+  const KernelProfile clusters = config("r1w4s4t16c2", workload);
+  const KernelProfile single = config("r1w4s4t16c1", workload);
+  schedules::Plan plan = plan_for("fa3:1", workload, clusters);
+  plan.workers = plan.lists();
+  EXPECT_TRUE(as_run(clusters, workload, plan, 66));
+  plan.workers = plan.lists() - 1;
+  EXPECT_FALSE(as_run(clusters, workload, plan, 66));
+  EXPECT_TRUE(as_run(single, workload, plan, 132));
+}
+
 TEST(RowBlocks, PartitionEveryPlan) {
   for (const workloads::Workload& workload : testing::planning_battery()) {
     for (const char* schedule : {"lean", "fixed-split:3", "fixed-size:128"}) {
