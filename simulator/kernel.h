@@ -56,7 +56,9 @@ struct KernelProfile {
   bool always_merges = false;       ///< the merge kernel is launched even if nothing is split
   double merge_seconds = 0;         ///< fixed cost of a merge inside the kernel (waiting CTA or last arriver)
   double merge_seconds_per_split = 0;      ///< serial cost of one more partial in a merge
-  double merge_contention_seconds = 0;     ///< per row, partial and doubling of the merges that go on at once
+  double merge_row_clocks = 0;             ///< of an SM, for a waiting CTA to load one row of a partial
+  std::int32_t merge_rows = 0;             ///< rows of a partial that it loads, of its own tile or of those behind it
+  double flag_reset_seconds = 0;           ///< launch that zeroes the flags where an output may have several partials
   double merge_seconds_per_row_split = 0;  ///< work of merging one row of one partial, by one SM
 
   // Compiled configs of a family (KernelFamily::alternatives).

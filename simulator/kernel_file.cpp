@@ -69,7 +69,9 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.merge_launch_seconds, constants.optional_number("merge_launch", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_seconds, constants.optional_number("merge", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_seconds_per_split, constants.optional_number("merge_per_split", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_contention_seconds, constants.optional_number("merge_contention", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_row_clocks, constants.optional_number("merge_row_clocks", "clock", 1, 0, 1e6));
+  whole(kernel.merge_rows, "merge_rows", "row", 1, 1024);
+  take(kernel.flag_reset_seconds, constants.optional_number("flag_reset", "ns", 1e-9, 0, 1e6));
   whole(kernel.merge_batch_splits, "merge_splits_per_batch", "1", 1, 1024);
   take(kernel.merge_batch_seconds, constants.optional_number("merge_batch", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_kernel_batch_seconds, constants.optional_number("merge_kernel_batch", "ns", 1e-9, 0, 1e6));
