@@ -18,6 +18,10 @@ inline constexpr std::string_view kOwnKernel = "splitwave";
 /// The instruction that multiplies tiles, which fixes the rate that a kernel can reach. cuda_core: no tensor core.
 enum class MmaInstruction { mma_sync, wgmma, cuda_core };
 
+/// Requests that the scheduler warp of a queue looks at together: a lane each, and one for their sum
+/// (FlashAttention-3, hopper/tile_scheduler.hpp:597-690).
+inline constexpr std::int32_t kQueueGroup = 31;
+
 /// The resources and costs of the kernel that runs a plan: what one CTA takes and how it moves and computes a tile.
 /// One variant of a file of simulator/kernels/, for one geometry.
 struct KernelProfile {
@@ -26,6 +30,7 @@ struct KernelProfile {
   std::int32_t registers_per_thread = 128;
   std::int64_t shared_bytes = 0;
   std::int64_t bytes_in_flight = 0;  ///< per CTA, while it streams
+  double refill_seconds = 0;         ///< from a window's arrival to the request that takes its place
   MmaInstruction instruction = MmaInstruction::mma_sync;
   std::int32_t mma_rows = 16;       ///< query rows are padded to a multiple of this (1: no padding)
   double mma_efficiency = 1;        ///< share of the instruction's rate that its issue order allows
@@ -43,6 +48,7 @@ struct KernelProfile {
   double cold_loads = 1;                   ///< dependent loads of the prologue, K included, that touch cold pages
   bool persistent = false;                 ///< where nothing is split, resident CTAs take the lists one after the other
   double queue_prologue_seconds = 0;       ///< more of it where lists come from a queue
+  double queue_walk_seconds = 0;           ///< for a worker to pass kQueueGroup requests on its way to its next list
   double queue_reset_seconds = 0;          ///< launch that resets the queue's counter where no merge kernel does
   double epilogue_seconds = 0;             ///< of an item, from its last tile to its visible result
   double item_seconds = 0;                 ///< extra per further item of a CTA

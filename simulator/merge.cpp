@@ -70,8 +70,8 @@ Places find_places(const Plan& plan) {
 double row_loads_seconds(const Plan& plan, const Merge& merge, const Machine& machine, const KernelProfile& kernel) {
   if (kernel.merge_row_clocks <= 0) return 0;
   std::int32_t rows = 0;
-  for (auto output = static_cast<std::size_t>(merge.output);
-       output < plan.outputs.size() && rows < kernel.merge_rows; ++output) {
+  for (auto output = static_cast<std::size_t>(merge.output); output < plan.outputs.size() && rows < kernel.merge_rows;
+       ++output) {
     rows += plan.outputs[output].rows();
   }
   return std::min(rows, kernel.merge_rows) * kernel.merge_row_clocks / machine.clock_hz;
@@ -105,8 +105,8 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   one.ready = result.item_end[static_cast<std::size_t>(one.item)];
   one.begin = std::max(one.ready, last + machine.flag_seconds);
   const double per_split = kernel.merge_seconds_per_split + row_loads_seconds(plan, merge, machine, kernel);
-  one.end = one.begin + kernel.merge_seconds + per_split * read +
-            kernel.merge_batch_seconds * further_batches(kernel, read);
+  one.end =
+      one.begin + kernel.merge_seconds + per_split * read + kernel.merge_batch_seconds * further_batches(kernel, read);
   return one;
 }
 

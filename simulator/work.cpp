@@ -27,6 +27,14 @@ bool stays_in_l2(const Workload& workload, const Machine& machine) {
   return static_cast<double>(workloads::kv_bytes(workload)) <= machine.l2_kept * static_cast<double>(machine.l2_bytes);
 }
 
+/// Share of the launches whose first touches meet pages that no TLB holds. The caches of successive launches, a model's
+/// layers, lie one behind the other: one that is smaller than a page is mostly in the page that the launch before
+/// touched.
+double new_pages(const Workload& workload) {
+  constexpr double page_bytes = 2 << 20;  // of the CUDA driver's device memory
+  return std::min(1.0, static_cast<double>(workloads::kv_bytes(workload)) / page_bytes);
+}
+
 /// Share of the K and V that the items read that DRAM delivers.
 double dram_share(const Workload& workload, const Plan& plan, const Machine& machine, bool warm,
                   std::int32_t resident) {
@@ -80,11 +88,12 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   const double share = dram_share(workload, plan, machine, warm, resident);
   work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), share);
   work.law.latency_seconds *= kernel.latency_scale;
+  work.law.refill_seconds = kernel.refill_seconds;
   if (kernel.refills_after_use) {
     work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;
   }
   if (!warm) {
-    work.cold_seconds = machine.cold_seconds * options.new_pages * kernel.cold_loads;
+    work.cold_seconds = machine.cold_seconds * new_pages(workload) * kernel.cold_loads;
     if (kernel.reads_table) work.table_seconds = machine.dram_latency_seconds * kernel.latency_scale;
   }
   return work;

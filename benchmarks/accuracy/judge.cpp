@@ -34,9 +34,6 @@ constexpr std::array kPeers = {
     Peer{"vLLM0.24 FA3", "fa3", "FlashAttention-3 in vLLM 0.24"},
     Peer{"vLLM0.14 FA2", "fixed-split:fa2", "FlashAttention-2 in vLLM 0.14"}};
 
-/// Of the driver's large pages.
-constexpr double kPageBytes = 2 << 20;
-
 bool of_engine(const Peer& peer) {
   return peer.kernel.starts_with("vLLM");
 }
@@ -95,12 +92,8 @@ simulator::L2State l2_state(const Peer& peer) {
 /// The options under which the peer's times were taken.
 studies::PredictOptions options_of(const Peer& peer, const workloads::Workload& workload,
                                    const simulator::Machine& machine, Constants constants) {
-  const auto bytes = static_cast<double>(workloads::kv_bytes(workload));
   studies::PredictOptions options;
   options.l2 = l2_state(peer);
-  // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched. How data lie
-  // in a user's program the simulator cannot know; it supposes pages of their own.
-  options.new_pages = std::min(1.0, bytes / kPageBytes);
   options.edit_kernel = [&machine, geometry = workload.geometry, constants, plain = peer.kernel == "xqa-nopdl"](
                             simulator::KernelProfile& kernel, const schedules::Plan* plan) {
     if (plain) kernel.programmatic_launch = false;
