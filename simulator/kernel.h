@@ -16,7 +16,7 @@ namespace splitwave::simulator {
 inline constexpr std::string_view kOwnKernel = "splitwave";
 
 /// The instruction that multiplies tiles, which fixes the rate that a kernel can reach. cuda_core: no tensor core.
-enum class MmaInstruction { mma_sync, wgmma, cuda_core };
+enum class MmaInstruction { mma_sync, wgmma, cuda_core, tcgen05 };
 
 /// Requests that the scheduler warp of a queue looks at together: a lane each, and one for their sum
 /// (FlashAttention-3, hopper/tile_scheduler.hpp:597-690).
@@ -147,8 +147,8 @@ std::string needs_of(const KernelFamily& family);
 
 /// The family's kernel for the workload on the machine: of its variants the first that covers head dim and group and
 /// fits on an SM, or else the first that covers them. Throws InputError with the reason if the kernel cannot exist:
-/// no variant covers the geometry, tensor cores are asked for f32, or wgmma of a machine that is not of compute
-/// capability 9.0.
+/// no variant covers the geometry, tensor cores are asked for f32, wgmma of a machine that is not of compute capability
+/// 9.0, or tcgen05 of one that is not of 10 or 11.
 KernelProfile kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine);
 
 /// The kernel family that the schedule's own library runs for the workload. Throws std::logic_error if it is not there.

@@ -20,7 +20,7 @@ using base::JsonValue;
 constexpr std::array<std::string_view, 7> kKeys = {"format", "name",      "title",   "instruction",
                                                    "source", "constants", "variants"};
 constexpr std::array<std::string_view, 6> kVariantKeys = {"head_dim", "group", "config", "rows", "masked", "constants"};
-constexpr std::array<std::string_view, 3> kInstructions = {"mma.sync", "wgmma", "cuda_core"};
+constexpr std::array<std::string_view, 4> kInstructions = {"mma.sync", "wgmma", "cuda_core", "tcgen05"};
 
 /// Which constants a kernel must have over common and variant part together.
 constexpr std::array<std::string_view, 5> kRequired = {"threads", "registers_per_thread", "shared_memory",

@@ -91,11 +91,13 @@ simulator::L2State l2_state(const Peer& peer) {
 
 /// The options under which the peer's times were taken.
 studies::PredictOptions options_of(const Peer& peer, const workloads::Workload& workload,
-                                   const simulator::Machine& machine, Constants constants) {
+                                   const simulator::Machine& machine, Constants constants, const KernelChange& change) {
   studies::PredictOptions options;
   options.l2 = l2_state(peer);
-  options.edit_kernel = [&machine, geometry = workload.geometry, constants, plain = peer.kernel == "xqa-nopdl"](
-                            simulator::KernelProfile& kernel, const schedules::Plan* plan) {
+  options.edit_kernel = [&machine, &change, geometry = workload.geometry, constants,
+                         plain = peer.kernel == "xqa-nopdl"](simulator::KernelProfile& kernel,
+                                                             const schedules::Plan* plan) {
+    if (change) change(kernel);
     if (plain) kernel.programmatic_launch = false;
     if (constants == Constants::of_machine && plan != nullptr) {
       kernel = without_own_constants(kernel, machine, geometry, plan->merge);
@@ -116,9 +118,10 @@ schedules::Timeline timeline_of(const Point& point, const Peer& peer, const stud
   return studies::simulate_plan(point.workload, plan, own, options).timeline;
 }
 
-JudgedPoint judge_point(const Point& point, const Peer& peer, const studies::Target& target, Constants constants) {
+JudgedPoint judge_point(const Point& point, const Peer& peer, const studies::Target& target, Constants constants,
+                        const KernelChange& change) {
   const schedules::Timeline timeline =
-      timeline_of(point, peer, target, options_of(peer, point.workload, target.machine, constants));
+      timeline_of(point, peer, target, options_of(peer, point.workload, target.machine, constants, change));
   JudgedPoint result;
   result.point = &point;
   result.peer = &peer;
@@ -135,11 +138,12 @@ std::span<const Peer> peers() {
   return kPeers;
 }
 
-std::vector<JudgedPoint> judge_all(std::span<const Point> points, const studies::Target& target, Constants constants) {
+std::vector<JudgedPoint> judge_all(std::span<const Point> points, const studies::Target& target, Constants constants,
+                                   const KernelChange& change) {
   std::vector<JudgedPoint> judged;
   for (const Peer& peer : kPeers) {
     for (const Point& point : points) {
-      if (point.kernel == peer.kernel) judged.push_back(judge_point(point, peer, target, constants));
+      if (point.kernel == peer.kernel) judged.push_back(judge_point(point, peer, target, constants, change));
     }
   }
   return judged;

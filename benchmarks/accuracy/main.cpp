@@ -148,7 +148,8 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
                                  accuracy::ablation_table(own, own_target);
   return {
       {"docs/accuracy.md",
-       accuracy::document(own_tables, judged[0], judged[1], judged[2], std::span(judged).subspan(3))},
+       accuracy::document(own_tables, judged[0], accuracy::peers_ablation_table(seen, studies::target("h200")),
+                          judged[1], judged[2], std::span(judged).subspan(3))},
       {"docs/accuracy.csv", accuracy::all_predictions(judged)},
       // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
       {"studies/error_bands.json", accuracy::error_bands(std::vector{libraries(judged[0], judged[1]), judged.back()},

@@ -36,8 +36,8 @@ std::string all_predictions(std::span<const Judged> judged);
 /// docs/accuracy.md: one H200 whose kernels were looked at, a kernel that was predicted before it was compared, then
 /// shapes and machines that were not looked at.
 /// own: own_tables() of the project's own kernels.
-std::string document(const std::string& own, const Judged& seen, const Judged& xqa, const Judged& shapes,
-                     std::span<const Judged> unseen);
+std::string document(const std::string& own, const Judged& seen, const std::string& seen_ablation, const Judged& xqa,
+                     const Judged& shapes, std::span<const Judged> unseen);
 
 /// studies/error_bands.json: per machine and schedule, how well predictions agree with measurements of others' kernels,
 /// and of the project's own on one machine.
