@@ -62,8 +62,7 @@ struct KernelProfile {
   bool always_merges = false;       ///< the merge kernel is launched even if nothing is split
   double merge_seconds = 0;         ///< fixed cost of a merge inside the kernel (waiting CTA or last arriver)
   double merge_seconds_per_split = 0;      ///< serial cost of one more partial in a merge
-  double merge_row_clocks = 0;             ///< of an SM, for a waiting CTA to load one row of a partial
-  std::int32_t merge_rows = 0;             ///< rows of a partial that it loads, of its own tile or of those behind it
+  double merge_row_clocks = 0;             ///< of an SM, for a waiting CTA to load one row of a partial (merge_rows)
   double flag_reset_seconds = 0;           ///< launch that zeroes the flags where an output may have several partials
   double merge_seconds_per_row_split = 0;  ///< work of merging one row of one partial, by one SM
 
@@ -89,8 +88,9 @@ struct KernelProfile {
   bool reads_table = false;                    ///< the first item is looked up in memory, which is cold if K and V are
   double edge_seconds = 0;   ///< masked: of an item, for each query of the rows that a CTA takes (more than two)
   double paged_seconds = 0;  ///< more of the prologue with paged K and V: the first look-up
-  std::int32_t merge_batch_splits = 0;         ///< partials that a merge asks for at a time; 0: all
-  double merge_batch_seconds = 0;              ///< of each further batch
+  std::int32_t merge_batch_splits = 0;  ///< partials that a merge asks for at a time; 0: all
+  std::int32_t merge_rows = 0;     ///< of a partial that a waiting CTA loads, of its own tile or of those behind it
+  double merge_batch_seconds = 0;  ///< of each further batch
   double merge_kernel_batch_seconds = 0;       ///< the same of a separate merge kernel
   double merge_kernel_seconds_per_split = -1;  ///< of a separate merge kernel; negative: merge_seconds_per_split
 };
