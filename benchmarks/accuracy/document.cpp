@@ -104,8 +104,9 @@ predicted in known ways: a kernel that writes the new token's K and V is timed a
 it); the buffers are read again and again, so that those of up to the size of L2 come from it in part; vLLM's builds of
 the kernels have page tables and bounds of splits of their own, which the schedules here do not follow. Of the A100, only
 the data sheet is known, and what the H200 showed is taken over. Before a look at them, the H200's erred by 15.1 % in the mean
-(p90 28.7 %); they take longer with more requests, which led to the queue's way past the requests (`queue_walk`), a count of
-instructions and a latency that are not theirs. No constant was changed for these times. Of what L2 keeps from replay to
+(p90 28.7 %); they take longer with more requests, which led to the queue's way past the requests (`queue_walk`), and all lack
+a look-up of page numbers before the first K, now part of the prologue with pages: latencies and a count of instructions that
+are not theirs. No constant was set by these times. Of what L2 keeps from replay to
 replay, they say that it shows: what is too fast in microseconds is on the A100 the same from 0.1 to 24 MB if K and V come
 from L2, and falls with their size if they do not; on the H200 it lies between the two.
 

@@ -34,8 +34,8 @@ std::string order_table(const Judged& judged);
 std::string all_predictions(std::span<const Judged> judged);
 
 /// docs/accuracy.md: one H200 whose kernels were looked at, a kernel that was predicted before it was compared, then
-/// shapes and machines that were not looked at.
-/// own: own_tables() of the project's own kernels.
+/// random shapes, engines and another machine.
+/// own: own_tables() of the project's own kernels; seen_ablation: peers_ablation_table() of `seen`.
 std::string document(const std::string& own, const Judged& seen, const std::string& seen_ablation, const Judged& xqa,
                      const Judged& shapes, std::span<const Judged> unseen);
 
