@@ -96,19 +96,22 @@ dims. No rule that explains both is known, and the model spreads them.
 )";
 
 constexpr const char* kUnseen = R"(
-## Engines, and a machine that was not looked at
+## Engines, and another machine
 
 Serving engines' times, published by NVIDIA (ai-dynamo/aiconfigurator, Apache-2.0, see `benchmarks/accuracy/engines.csv`):
 bf16, uniform batches, pages of 16 tokens, replays of a CUDA graph over the same buffers. They differ from what is
-predicted in known ways: a kernel that writes the new token's K and V is timed along (a node of the graph is added for
-it); the buffers are read again and again, so that those of up to the size of L2 come from it in part; vLLM's builds of
-the kernels have page tables and bounds of splits of their own, which the schedules here do not follow. Of the A100, only
-the data sheet is known, and what the H200 showed is taken over. Before a look at them, the H200's erred by 15.1 % in the mean
-(p90 28.7 %); they take longer with more requests, which led to the queue's way past the requests (`queue_walk`), and all lack
-a look-up of page numbers before the first K, now part of the prologue with pages: latencies and a count of instructions that
-are not theirs. No constant was set by these times. Of what L2 keeps from replay to
-replay, they say that it shows: what is too fast in microseconds is on the A100 the same from 0.1 to 24 MB if K and V come
-from L2, and falls with their size if they do not; on the H200 it lies between the two.
+predicted in known ways: small kernels are timed along, each a node of the graph that is added: one that writes the new
+token's K and V, and in FlashAttention-2's call copies of the output and of Q where vLLM's code makes them; the buffers are
+read again and again, so that those of up to the size of L2 come from it in part; vLLM's builds of the kernels have page
+tables and bounds of splits of their own, which the schedules here do not follow. Of the A100, only the data sheet is known,
+and what the H200 showed is taken over.
+
+No constant was set by these times. Before a look at them, the H200's erred by 15.1 % in the mean (p90 28.7 %) and the A100's by
+28.5 % (p90 52.2 %). What they led to: the H200's take longer with more requests, which is the queue's way past them
+(`queue_walk`), and lack a look-up of page numbers before the first K, now part of the prologue with pages; the A100's lie on
+three levels, as the copies do. Of what L2 keeps from replay to replay they say that it shows: what is too fast in
+microseconds is on the A100 the same from 0.1 to 24 MB if K and V come from L2, and falls with their size if they do not; on
+the H200 it lies between the two.
 
 )";
 

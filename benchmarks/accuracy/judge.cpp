@@ -78,10 +78,20 @@ std::string schedule_of(const Peer& peer, const Point& point) {
   return std::string(of_engine(peer) && groups_stay ? "fa2" : peer.schedule);
 }
 
-/// Engines write the new token's K and V with a kernel of its own before, on buffers that stay in L2: a node of the
-/// graph that loads, then stores.
-double extra_seconds(const Peer& peer, const simulator::Machine& machine) {
-  return of_engine(peer) ? machine.launch_seconds + 2 * machine.l2_latency_seconds : 0;
+/// Small kernels that an engine launches beside the peer's: one writes the new token's K and V. vLLM's call of
+/// FlashAttention-2, where it swaps groups and queries, copies the output from a buffer of its own, and gathers Q
+/// before unless the transposed heads of one request, or of one KV head, lie as they should already
+/// (vllm-project/flash-attention, csrc/flash_attn/flash_api.cpp, mha_varlen_fwd).
+std::int32_t extra_kernels(const Peer& peer, const workloads::Workload& workload) {
+  if (!of_engine(peer)) return 0;
+  const workloads::Geometry& g = workload.geometry;
+  if (peer.schedule != "fixed-split:fa2" || g.group() == 1) return 1;
+  return workload.requests.size() > 1 && g.kv_heads > 1 ? 3 : 2;
+}
+
+/// A node of the graph that loads, then stores, on buffers that stay in L2.
+double extra_seconds(const Peer& peer, const workloads::Workload& workload, const simulator::Machine& machine) {
+  return extra_kernels(peer, workload) * (machine.launch_seconds + 2 * machine.l2_latency_seconds);
 }
 
 /// The libraries' kernels were timed on up to 1,024 copies of K and V in turn, 400 MB or more; engines on one.
@@ -127,7 +137,7 @@ JudgedPoint judge_point(const Point& point, const Peer& peer, const studies::Tar
   result.peer = &peer;
   result.bytes = static_cast<double>(workloads::kv_bytes(point.workload));
   result.roofline_seconds = result.bytes / target.machine.dram_peak_bytes_per_second;
-  result.seconds = timeline.seconds + extra_seconds(peer, target.machine);
+  result.seconds = timeline.seconds + extra_seconds(peer, point.workload, target.machine);
   result.parts = timeline.breakdown;
   return result;
 }
