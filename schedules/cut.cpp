@@ -125,6 +125,23 @@ void assign_slots(Plan& plan, MergeKind kind, MergeKind kind_if_whole) {
   plan.merge = plan.merges.empty() ? kind_if_whole : kind;
 }
 
+void add_equal_parts(Plan& plan, const OutputGrid& outputs) {
+  const std::int64_t items = static_cast<std::int64_t>(plan.outputs.size()) * plan.num_splits;
+  reserve(plan, items, items);
+  for (std::int32_t request = 0; request < outputs.requests(); ++request) {
+    for (std::int32_t head = 0; head < outputs.heads; ++head) {
+      for (std::int32_t split = 0; split < plan.num_splits; ++split) {
+        for (std::int32_t m = 0; m < outputs.row_tiles(request); ++m) {
+          add_item(plan, outputs.output(request, head, m),
+                   equal_part(outputs.kv(request, m), plan.tile_kv, split, plan.num_splits));
+          end_list(plan);
+        }
+      }
+    }
+  }
+  assign_slots(plan, MergeKind::kernel, plan.num_splits > 1 ? MergeKind::kernel : MergeKind::none);
+}
+
 std::int32_t parse_count(std::string_view schedule, std::string_view argument, std::int64_t most,
                          std::string_view allowed) {
   std::int64_t value = 0;

@@ -91,6 +91,10 @@ inline void end_list(Plan& plan) {
 /// KV order, wherever in the plan. Sets plan.merge to `kind` if anything is split, else to `kind_if_whole`.
 void assign_slots(Plan& plan, MergeKind kind, MergeKind kind_if_whole = MergeKind::none);
 
+/// Adds a list for each row tile, split, head and request, row tiles fastest: plan.num_splits parts of whole tiles of
+/// what each row tile sees, for a second kernel to merge if they are more than one.
+void add_equal_parts(Plan& plan, const OutputGrid& outputs);
+
 /// Parses a decimal integer of [1, most]. Throws InputError naming `schedule` and `argument`, with `allowed` in words.
 std::int32_t parse_count(std::string_view schedule, std::string_view argument, std::int64_t most,
                          std::string_view allowed);

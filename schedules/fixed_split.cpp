@@ -70,21 +70,7 @@ Plan by_fa3_rule(const workloads::Workload& workload, const Grid& grid) {
   const SplitChoice choice = fa3_num_splits(call.split);
   Plan plan = start_plan(grid, call.tile.block_m, call.tile.block_n);
   plan.num_splits = choice.num_splits;
-  const OutputGrid outputs = cut_outputs(workload, fa3_packs(workload.geometry, call, plan.num_splits), plan);
-  const std::int64_t items = static_cast<std::int64_t>(plan.outputs.size()) * plan.num_splits;
-  reserve(plan, items, items);
-  for (std::int32_t request = 0; request < outputs.requests(); ++request) {
-    for (std::int32_t head = 0; head < outputs.heads; ++head) {
-      for (std::int32_t split = 0; split < plan.num_splits; ++split) {
-        for (std::int32_t m = 0; m < outputs.row_tiles(request); ++m) {
-          add_item(plan, outputs.output(request, head, m),
-                   equal_part(outputs.kv(request, m), plan.tile_kv, split, plan.num_splits));
-          end_list(plan);
-        }
-      }
-    }
-  }
-  assign_slots(plan, MergeKind::kernel, plan.num_splits > 1 ? MergeKind::kernel : MergeKind::none);
+  add_equal_parts(plan, cut_outputs(workload, fa3_packs(workload.geometry, call, plan.num_splits), plan));
   plan.reason = fmt::format(
       "FlashAttention-3's static rule (hopper/heuristics.h:25-59): {} because {} ({} tiles of the whole batch, {} SMs, "
       "{} KV blocks of {} tokens)",

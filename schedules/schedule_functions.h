@@ -15,6 +15,7 @@ namespace splitwave::schedules {
 Plan fa2(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan fixed_split(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan fa3(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
+Plan fa4(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan seq_aware(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan lean(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 /// lean:ort
@@ -29,6 +30,7 @@ std::string_view fa2_kernel(const workloads::Workload& workload, std::string_vie
 std::string_view fixed_split_kernel(const workloads::Workload& workload, std::string_view argument,
                                     std::int32_t num_splits);
 std::string_view fa3_kernel(const workloads::Workload& workload, std::string_view argument, std::int32_t num_splits);
+std::string_view fa4_kernel(const workloads::Workload& workload, std::string_view argument, std::int32_t num_splits);
 std::string_view lean_kernel(const workloads::Workload& workload, std::string_view argument, std::int32_t num_splits);
 std::string_view flashinfer_kernel(const workloads::Workload& workload, std::string_view argument,
                                    std::int32_t num_splits);

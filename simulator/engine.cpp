@@ -61,8 +61,9 @@ double Engine::fill_seconds(double bytes, const Fill& start) const {
     seconds = std::max(seconds, law.latency_seconds * (1 - hiding / law.bytes_in_flight));
   }
   if (!start.arithmetic_bound) return seconds;
-  // Arithmetic starts when the first tile, or part of one, is there: all CTAs ask for theirs at once.
-  return seconds + std::min(bytes, kernel_->first_tiles * tile) / start.share;
+  // Arithmetic starts when the first tile, or part of one, is there: all CTAs ask for theirs at once, and none comes
+  // sooner than a latency after it was asked for.
+  return std::max(law.latency_seconds, seconds + std::min(bytes, kernel_->first_tiles * tile) / start.share);
 }
 
 void Engine::enter_timed(std::int32_t index, double until) {

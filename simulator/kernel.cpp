@@ -67,6 +67,12 @@ Fit fit(const KernelFamily& family, const workloads::Geometry& geometry, const M
                                  family.name, kWgmmaCapability, machine.name,
                                  machine.compute_capability.empty() ? "none" : machine.compute_capability)};
   }
+  // tcgen05: PTX ISA, "tcgen05", target ISA notes; consumer Blackwell (12) has none.
+  if (instruction == MmaInstruction::tcgen05 && (!has_capability(machine, 10) || has_capability(machine, 12))) {
+    return {nullptr, fmt::format("kernel {} multiplies by tcgen05, which compute capability 10 and 11 have ({}: {})",
+                                 family.name, machine.name,
+                                 machine.compute_capability.empty() ? "none" : machine.compute_capability)};
+  }
   if (instruction != MmaInstruction::cuda_core && geometry.dtype == workloads::Dtype::f32) {
     return {nullptr, fmt::format("kernel {} multiplies f16 and bf16 on tensor cores, not {}", family.name,
                                  to_string(geometry.dtype))};
@@ -169,6 +175,8 @@ std::string needs_of(const KernelFamily& family) {
   switch (family.variants.front().kernel.instruction) {
     case MmaInstruction::wgmma:
       return fmt::format("f16 or bf16, compute capability {}", kWgmmaCapability);
+    case MmaInstruction::tcgen05:
+      return "f16 or bf16, compute capability 10 or 11";
     case MmaInstruction::mma_sync:
       return "f16 or bf16";
     case MmaInstruction::cuda_core:
@@ -213,7 +221,7 @@ TokenSeconds seconds_per_token(const Machine& machine, const KernelProfile& kern
                            (geometry.head_dim / 128.0) / machine.clock_hz;
   if (kernel.instruction == MmaInstruction::cuda_core) return {cuda_core, cuda_core};
   const double padded = static_cast<double>((rows + kernel.mma_rows - 1) / kernel.mma_rows) * kernel.mma_rows;
-  const double rate = kernel.instruction == MmaInstruction::wgmma ? machine.mma_flops : machine.mma_sync_flops;
+  const double rate = kernel.instruction == MmaInstruction::mma_sync ? machine.mma_sync_flops : machine.mma_flops;
   const double mma = 2 * padded * elements / (rate / machine.sms * kernel.mma_efficiency);
   const double exponentials = padded * machine.sms / machine.exp_per_second;
   const double fp32 = padded * softmax_fp32 / lanes / machine.clock_hz + cuda_core;

@@ -16,7 +16,11 @@ namespace splitwave::simulator {
 inline constexpr std::string_view kOwnKernel = "splitwave";
 
 /// The instruction that multiplies tiles, which fixes the rate that a kernel can reach. cuda_core: no tensor core.
-enum class MmaInstruction { mma_sync, wgmma, cuda_core };
+enum class MmaInstruction { mma_sync, wgmma, cuda_core, tcgen05 };
+
+/// Requests that the scheduler warp of a queue looks at together: a lane each, and one for their sum
+/// (FlashAttention-3, hopper/tile_scheduler.hpp:597-690).
+inline constexpr std::int32_t kQueueGroup = 31;
 
 /// The resources and costs of the kernel that runs a plan: what one CTA takes and how it moves and computes a tile.
 /// One variant of a file of simulator/kernels/, for one geometry.
@@ -26,6 +30,7 @@ struct KernelProfile {
   std::int32_t registers_per_thread = 128;
   std::int64_t shared_bytes = 0;
   std::int64_t bytes_in_flight = 0;  ///< per CTA, while it streams
+  double refill_seconds = 0;         ///< from a window's arrival to the request that takes its place
   MmaInstruction instruction = MmaInstruction::mma_sync;
   std::int32_t mma_rows = 16;       ///< query rows are padded to a multiple of this (1: no padding)
   double mma_efficiency = 1;        ///< share of the instruction's rate that its issue order allows
@@ -43,6 +48,7 @@ struct KernelProfile {
   double cold_loads = 1;                   ///< dependent loads of the prologue, K included, that touch cold pages
   bool persistent = false;                 ///< where nothing is split, resident CTAs take the lists one after the other
   double queue_prologue_seconds = 0;       ///< more of it where lists come from a queue
+  double queue_walk_seconds = 0;           ///< for a worker to pass kQueueGroup requests on its way to its next list
   double queue_reset_seconds = 0;          ///< launch that resets the queue's counter where no merge kernel does
   double epilogue_seconds = 0;             ///< of an item, from its last tile to its visible result
   double item_seconds = 0;                 ///< extra per further item of a CTA
@@ -56,7 +62,8 @@ struct KernelProfile {
   bool always_merges = false;       ///< the merge kernel is launched even if nothing is split
   double merge_seconds = 0;         ///< fixed cost of a merge inside the kernel (waiting CTA or last arriver)
   double merge_seconds_per_split = 0;      ///< serial cost of one more partial in a merge
-  double merge_contention_seconds = 0;     ///< per row, partial and doubling of the merges that go on at once
+  double merge_row_clocks = 0;             ///< of an SM, for a waiting CTA to load one row of a partial (merge_rows)
+  double flag_reset_seconds = 0;           ///< launch that zeroes the flags where an output may have several partials
   double merge_seconds_per_row_split = 0;  ///< work of merging one row of one partial, by one SM
 
   // Compiled configs of a family (KernelFamily::alternatives).
@@ -81,8 +88,9 @@ struct KernelProfile {
   bool reads_table = false;                    ///< the first item is looked up in memory, which is cold if K and V are
   double edge_seconds = 0;   ///< masked: of an item, for each query of the rows that a CTA takes (more than two)
   double paged_seconds = 0;  ///< more of the prologue with paged K and V: the first look-up
-  std::int32_t merge_batch_splits = 0;         ///< partials that a merge asks for at a time; 0: all
-  double merge_batch_seconds = 0;              ///< of each further batch
+  std::int32_t merge_batch_splits = 0;  ///< partials that a merge asks for at a time; 0: all
+  std::int32_t merge_rows = 0;     ///< of a partial that a waiting CTA loads, of its own tile or of those behind it
+  double merge_batch_seconds = 0;  ///< of each further batch
   double merge_kernel_batch_seconds = 0;       ///< the same of a separate merge kernel
   double merge_kernel_seconds_per_split = -1;  ///< of a separate merge kernel; negative: merge_seconds_per_split
 };
@@ -139,8 +147,8 @@ std::string needs_of(const KernelFamily& family);
 
 /// The family's kernel for the workload on the machine: of its variants the first that covers head dim and group and
 /// fits on an SM, or else the first that covers them. Throws InputError with the reason if the kernel cannot exist:
-/// no variant covers the geometry, tensor cores are asked for f32, or wgmma of a machine that is not of compute
-/// capability 9.0.
+/// no variant covers the geometry, tensor cores are asked for f32, wgmma of a machine that is not of compute capability
+/// 9.0, or tcgen05 of one that is not of 10 or 11.
 KernelProfile kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine);
 
 /// The kernel family that the schedule's own library runs for the workload. Throws std::logic_error if it is not there.

@@ -20,7 +20,7 @@ using base::JsonValue;
 constexpr std::array<std::string_view, 7> kKeys = {"format", "name",      "title",   "instruction",
                                                    "source", "constants", "variants"};
 constexpr std::array<std::string_view, 6> kVariantKeys = {"head_dim", "group", "config", "rows", "masked", "constants"};
-constexpr std::array<std::string_view, 3> kInstructions = {"mma.sync", "wgmma", "cuda_core"};
+constexpr std::array<std::string_view, 4> kInstructions = {"mma.sync", "wgmma", "cuda_core", "tcgen05"};
 
 /// Which constants a kernel must have over common and variant part together.
 constexpr std::array<std::string_view, 5> kRequired = {"threads", "registers_per_thread", "shared_memory",
@@ -42,6 +42,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   whole(kernel.bytes_in_flight, "bytes_in_flight", "byte", 1, 1 << 28);
   whole(kernel.tile_tokens, "tile_tokens", "token", 1, 1 << 20);
   whole(kernel.mma_rows, "mma_rows", "row", 1, 1024);
+  take(kernel.refill_seconds, constants.optional_number("refill", "ns", 1e-9, 0, 1e6));
   take(kernel.mma_efficiency, constants.optional_number("mma_efficiency", "1", 1, 0.001, 1));
   take(kernel.clocks_per_token, constants.optional_number("clocks_per_token", "clock", 1, 0, 1e6));
   take(kernel.clocks_per_row_token, constants.optional_number("clocks_per_row_token", "clock", 1, 0, 1e6));
@@ -52,6 +53,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.overlapped_prologue_seconds, constants.optional_number("overlapped_prologue", "ns", 1e-9, 0, 1e6));
   take(kernel.cold_loads, constants.optional_number("cold_loads", "1", 1, 0, 100));
   take(kernel.queue_prologue_seconds, constants.optional_number("queue_prologue", "ns", 1e-9, 0, 1e6));
+  take(kernel.queue_walk_seconds, constants.optional_number("queue_walk", "ns", 1e-9, 0, 1e6));
   take(kernel.queue_reset_seconds, constants.optional_number("queue_reset", "ns", 1e-9, 0, 1e6));
   take(kernel.epilogue_seconds, constants.optional_number("epilogue", "ns", 1e-9, 0, 1e6));
   take(kernel.item_seconds, constants.optional_number("item", "ns", 1e-9, 0, 1e6));
@@ -69,7 +71,9 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.merge_launch_seconds, constants.optional_number("merge_launch", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_seconds, constants.optional_number("merge", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_seconds_per_split, constants.optional_number("merge_per_split", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_contention_seconds, constants.optional_number("merge_contention", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_row_clocks, constants.optional_number("merge_row_clocks", "clock", 1, 0, 1e6));
+  whole(kernel.merge_rows, "merge_rows", "row", 1, 1024);
+  take(kernel.flag_reset_seconds, constants.optional_number("flag_reset", "ns", 1e-9, 0, 1e6));
   whole(kernel.merge_batch_splits, "merge_splits_per_batch", "1", 1, 1024);
   take(kernel.merge_batch_seconds, constants.optional_number("merge_batch", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_kernel_batch_seconds, constants.optional_number("merge_kernel_batch", "ns", 1e-9, 0, 1e6));

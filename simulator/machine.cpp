@@ -146,6 +146,7 @@ void read_constants(Machine& machine, Constants& constants) {
   machine.launch_seconds_per_cta = constants.number("launch_per_cta", "ns", 1e-9, 0, 1e6);
   machine.flag_seconds = constants.number("flag", "ns", 1e-9, 0, 1e6);
   machine.launch_stream_seconds = constants.optional_number("launch_stream", "ns", 1e-9, 0, 1e9);
+  machine.first_burst_seconds = constants.optional_number("first_burst", "ns", 1e-9, 0, 1e6);
   machine.launch_programmatic_seconds = constants.optional_number("launch_programmatic", "ns", 1e-9, 0, 1e9);
   machine.atomic_seconds = constants.optional_number("atomic", "ns", 1e-9, 0, 1e6);
   machine.cluster_sms_per_gpc = constants.optional_integers("cluster_sms_per_gpc", "SM", 1, 100'000);

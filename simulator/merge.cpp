@@ -65,6 +65,18 @@ Places find_places(const Plan& plan) {
   return places;
 }
 
+/// Seconds in which an SM loads the rows of one partial of the merge. The rows of a batch lie one behind
+/// the other, and the tile is loaded whole: of later outputs' rows too, up to the last row of the batch.
+double row_loads_seconds(const Plan& plan, const Merge& merge, const Machine& machine, const KernelProfile& kernel) {
+  if (kernel.merge_row_clocks <= 0) return 0;
+  std::int32_t rows = 0;
+  for (auto output = static_cast<std::size_t>(merge.output); output < plan.outputs.size() && rows < kernel.merge_rows;
+       ++output) {
+    rows += plan.outputs[output].rows();
+  }
+  return std::min(rows, kernel.merge_rows) * kernel.merge_row_clocks / machine.clock_hz;
+}
+
 /// One merge inside the kernel: from when its CTA could begin, through when all partials are there, to its end.
 struct InKernel {
   double ready = 0;
@@ -92,10 +104,9 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   const double read = waits ? splits - 1 : splits;
   one.ready = result.item_end[static_cast<std::size_t>(one.item)];
   one.begin = std::max(one.ready, last + machine.flag_seconds);
-  const double rows = plan.outputs[static_cast<std::size_t>(merge.output)].rows();
-  const double contention = rows * read * std::log2(static_cast<double>(plan.merges.size()));
-  one.end = one.begin + kernel.merge_seconds + kernel.merge_seconds_per_split * read +
-            kernel.merge_batch_seconds * further_batches(kernel, read) + kernel.merge_contention_seconds * contention;
+  const double per_split = kernel.merge_seconds_per_split + row_loads_seconds(plan, merge, machine, kernel);
+  one.end =
+      one.begin + kernel.merge_seconds + per_split * read + kernel.merge_batch_seconds * further_batches(kernel, read);
   return one;
 }
 
@@ -125,21 +136,22 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelP
 
 double separate_merge_seconds(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
                               const KernelProfile& kernel) {
-  // A merge kernel is launched whenever the rule asks for splits, even if no output has more than one.
+  // A merge kernel is launched whenever the rule asks for splits, even if no output has more than one; so are resets.
   if (has_merge_kernel(plan, machine, kernel)) return merge_kernel_seconds(workload, plan, machine, kernel);
-  return plan.dispatch == schedules::Dispatch::queue ? kernel.queue_reset_seconds : 0;
+  if (plan.dispatch == schedules::Dispatch::queue) return kernel.queue_reset_seconds;
+  return plan.num_splits > 1 ? kernel.flag_reset_seconds : 0;
 }
 
 MergeCost merge_cost(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
                      const KernelProfile& kernel, std::int32_t slots, EngineResult& result, bool spans) {
   MergeCost cost;
-  cost.seconds = separate_merge_seconds(workload, plan, machine, kernel);
-  if (cost.seconds > 0) {
-    cost.merge_slot_seconds = slots * cost.seconds;
-    return cost;
+  if (!plan.merges.empty() && !has_merge_kernel(plan, machine, kernel)) {
+    cost = in_kernel_cost(plan, machine, kernel, result, spans);
   }
-  if (plan.merges.empty() || has_merge_kernel(plan, machine, kernel)) return cost;
-  return in_kernel_cost(plan, machine, kernel, result, spans);
+  const double separate = separate_merge_seconds(workload, plan, machine, kernel);
+  cost.seconds += separate;
+  cost.merge_slot_seconds += slots * separate;
+  return cost;
 }
 
 }  // namespace splitwave::simulator

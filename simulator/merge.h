@@ -16,8 +16,8 @@ struct MergeCost {
   double wait_slot_seconds = 0;   ///< slots of hosts that wait for their peers
 };
 
-/// Seconds of the kernel that follows the plan's own: one that merges, or one that resets its queue. 0 if there is
-/// none.
+/// Seconds of the launch beside the plan's own: a kernel that merges, or one that resets its queue or its flags. 0 if
+/// there is none.
 double separate_merge_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
                               const KernelProfile& kernel);
 

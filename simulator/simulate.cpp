@@ -84,6 +84,15 @@ schedules::Grid grid_of(const Machine& machine, const KernelProfile& kernel, std
 
 namespace {
 
+/// For a worker of a queue to find its next list: it passes all requests that the lists of the others belong to, in
+/// groups, and all of the batch over all its lists.
+double walk_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const KernelProfile& kernel) {
+  const auto requests = static_cast<std::int32_t>(workload.requests.size());
+  if (plan.lists() == 0 || requests == 0) return 0;
+  const double groups = (requests - 1) / kQueueGroup;
+  return kernel.queue_walk_seconds * groups * std::min(1.0, static_cast<double>(plan.workers) / plan.lists());
+}
+
 Timeline simulate_workers(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
                           const KernelProfile& kernel, const SimulateOptions& options) {
   const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);
@@ -101,8 +110,9 @@ Timeline simulate_workers(const workloads::Workload& workload, const schedules::
   engine.ctas_per_sm = per_sm;
   if (plan.dispatch == schedules::Dispatch::queue) {
     engine.workers = plan.workers;
-    engine.worker_prologue_seconds = kernel.queue_prologue_seconds;
-    engine.next_list_seconds = kernel.prefetches_items ? 0 : machine.flag_seconds;
+    const double walk = walk_seconds(workload, plan, kernel);
+    engine.worker_prologue_seconds = kernel.queue_prologue_seconds + walk;
+    engine.next_list_seconds = walk + (kernel.prefetches_items ? 0 : machine.flag_seconds);
     if (!kernel.config.empty()) engine.next_list_seconds = kernel.queue_list_seconds;
   } else if (kernel.persistent && plan.merge == schedules::MergeKind::none) {
     engine.workers = static_cast<std::int32_t>(slots);

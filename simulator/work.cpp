@@ -27,6 +27,14 @@ bool stays_in_l2(const Workload& workload, const Machine& machine) {
   return static_cast<double>(workloads::kv_bytes(workload)) <= machine.l2_kept * static_cast<double>(machine.l2_bytes);
 }
 
+/// Share of the launches whose first touches meet pages that no TLB holds. The caches of successive launches, a model's
+/// layers, lie one behind the other: one that is smaller than a page is mostly in the page that the launch before
+/// touched.
+double new_pages(const Workload& workload) {
+  constexpr double page_bytes = 2 << 20;  // of the CUDA driver's device memory
+  return std::min(1.0, static_cast<double>(workloads::kv_bytes(workload)) / page_bytes);
+}
+
 /// Shares of the K and V that the items read.
 struct Shares {
   double dram = 1;    ///< that DRAM delivers
@@ -99,11 +107,13 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), shares.dram, shares.waited);
   // By how much L2 is nearer than memory does not depend on how a kernel asks.
   work.law.latency_seconds += (kernel.latency_scale - 1) * machine.dram_latency_seconds;
+  work.law.refill_seconds = kernel.refill_seconds;
   if (kernel.refills_after_use) {
     work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;
   }
   if (!warm) {
-    work.cold_seconds = machine.cold_seconds * options.new_pages * kernel.cold_loads;
+    work.cold_seconds =
+        machine.cold_seconds * new_pages(workload) * kernel.cold_loads + machine.first_burst_seconds.value_or(0);
     if (kernel.reads_table) work.table_seconds = machine.dram_latency_seconds * kernel.latency_scale;
   }
   return work;

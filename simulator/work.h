@@ -40,9 +40,6 @@ struct SimulateOptions {
   std::int32_t ctas_per_sm = 0;  ///< 0: from the kernel's occupancy
   bool spans = false;            ///< record Timeline::spans
   L2State l2 = L2State::cold;    ///< what is in L2 when the kernel starts
-  /// With cold data: share of the launches whose first touches meet pages that no TLB holds. Less than 1 only where
-  /// data of successive launches share a page.
-  double new_pages = 1;
 };
 
 /// `resident`: CTAs at a time.

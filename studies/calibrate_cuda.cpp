@@ -115,6 +115,11 @@ void calibrate_memory(Work& work) {
   work.point("chase_same_page", 1, chase.same_page * 1e9, "ns");
   work.point("chase_near_pages", 1, chase.near_pages * 1e9, "ns");
   work.point("chase_far_pages", 1, chase.far_pages * 1e9, "ns");
+  work.add("cold_start", std::max(0.0, chase.far_pages - chase.same_page) * 1e9, "ns",
+           fmt::format(
+               "reads one after the other, each in a page of 2 MiB far from those before {:.0f} ns, in the same page "
+               "{:.0f} ns; not below 0",
+               chase.far_pages * 1e9, chase.same_page * 1e9));
 }
 
 void calibrate_empty_launch(Work& work) {
@@ -161,13 +166,13 @@ void calibrate_l2(Work& work) {
 }
 
 /// What a first request of many at a time takes longer from memory than a ring's further ones do.
-void calibrate_cold_start(Work& work) {
+void calibrate_first_burst(Work& work) {
   const gpu::BurstTimes bursts = gpu::time_bursts();
   work.point("burst_l2", bursts.ctas, bursts.l2 * 1e9, "ns");
   work.point("burst_memory", bursts.ctas, bursts.memory * 1e9, "ns");
   const double further = work.machine.dram_latency_seconds - work.machine.l2_latency_seconds;
   work.add(
-      "cold_start", std::max(0.0, bursts.memory - bursts.l2 - further) * 1e9, "ns",
+      "first_burst", std::max(0.0, bursts.memory - bursts.l2 - further) * 1e9, "ns",
       fmt::format("launches of {} CTAs that ask for 16 KiB each, all at once: {:.0f} ns from memory, {:.0f} ns from "
                   "L2, less the {:.0f} ns by which L2 is nearer to a ring; not below 0",
                   bursts.ctas, bursts.memory * 1e9, bursts.l2 * 1e9, further * 1e9));
@@ -364,7 +369,7 @@ Calibration calibrate_cuda(const std::string& like) {
   const std::vector<gpu::KernelProbe> probes = probe_all_kernels(work);
   calibrate_memory(work);
   calibrate_l2(work);
-  calibrate_cold_start(work);
+  calibrate_first_burst(work);
   calibrate_launches(work);
   calibrate_placement(work);
   const std::vector<gpu::LoadPoint> loads = calibrate_loads(work.result);

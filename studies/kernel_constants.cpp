@@ -46,8 +46,13 @@ class Times {
     return find(cluster, any_plan, kind, count, paged).value();
   }
   /// What one more takes, from 2 and 6.
-  double each(std::int32_t cluster, bool any_plan, ProbeKind kind) const {
-    return (at(cluster, any_plan, kind, 6) - at(cluster, any_plan, kind, 2)) / 4;
+  double each(std::int32_t cluster, bool any_plan, ProbeKind kind, bool paged = false) const {
+    return (at(cluster, any_plan, kind, 6, paged) - at(cluster, any_plan, kind, 2, paged)) / 4;
+  }
+  /// What the first of several items of a round takes without its round's arithmetic: unlike the probes of one item,
+  /// rows share queries in pairs.
+  double first_of_several(bool paged) const {
+    return at(1, true, ProbeKind::items, 2, paged) - each(1, true, ProbeKind::items, paged) - chain(1, true, paged);
   }
   std::int32_t round(std::int32_t cluster) const {
     KernelConfig config = probed_.config;
@@ -232,7 +237,8 @@ class Writer {
     const bool any_plan = probed_.masked;
     const std::optional<double> found = times_.find(1, any_plan, ProbeKind::item, round, true);
     if (!found) return;
-    add_ns("paged", *found - times_.at(1, any_plan, ProbeKind::item, round));
+    add_ns("paged", probed_.masked ? times_.first_of_several(true) - times_.first_of_several(false)
+                                   : *found - times_.at(1, any_plan, ProbeKind::item, round));
     if (probed_.config.stages == 1) return;
     add_clocks("paged_chain_clocks", times_.chain(1, true, true), round);
     if (probed_.resources.front().single_item)

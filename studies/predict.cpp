@@ -44,7 +44,6 @@ simulator::SimulateOptions simulate_options(const Target& target, const PredictO
   simulate.ctas_per_sm = target.ctas_per_sm;
   simulate.spans = options.spans;
   simulate.l2 = options.l2;
-  simulate.new_pages = options.new_pages;
   return simulate;
 }
 

@@ -26,7 +26,6 @@ struct PredictOptions {
   std::int32_t tile_kv = 0;  ///< tokens of a KV tile; 0: the schedule's own rule
   bool spans = false;        ///< record Timeline::spans
   simulator::L2State l2 = simulator::L2State::cold;
-  double new_pages = 1;  ///< simulator::SimulateOptions::new_pages
   /// Changes the kernel before it is used. The plan is null while the kernel's occupancy is asked for.
   std::function<void(simulator::KernelProfile& kernel, const schedules::Plan* plan)> edit_kernel;
 };

@@ -66,23 +66,67 @@ std::vector<Ablation> ablations() {
   };
 }
 
+/// A table of ablations without rows.
+reports::Table empty_table() {
+  using reports::Align;
+  return {{{"without", Align::left},
+           {"mean %", Align::right},
+           {"p50", Align::right},
+           {"p90", Align::right},
+           {"bias", Align::right}},
+          {}};
+}
+
+void add_row(reports::Table& table, const std::string& title, std::span<const JudgedPoint> judged) {
+  const Summary errors = summarize(judged, [](const JudgedPoint&) { return true; });
+  table.rows.push_back({title, percent(errors.mean), percent(errors.p50), percent(errors.p90),
+                        fmt::format("{:+.1f}", errors.bias * 100)});
+}
+
+/// What others' kernels have and the project's own lack.
+struct PeerAblation {
+  std::string title;
+  KernelChange change;
+  double cold_share = 1;  ///< of the machine's cold_start
+};
+
+std::vector<PeerAblation> peer_ablations() {
+  using simulator::KernelProfile;
+  return {
+      {"nothing", {}},
+      {"rows of partials that waiting CTAs load", [](KernelProfile& k) { k.merge_row_clocks = 0; }},
+      {"launches that reset flags or queues",
+       [](KernelProfile& k) { k.flag_reset_seconds = k.queue_reset_seconds = 0; }},
+      {"a queue's way past the requests", [](KernelProfile& k) { k.queue_walk_seconds = 0; }},
+      {"time until a window is asked for anew", [](KernelProfile& k) { k.refill_seconds = 0; }},
+      {"merges",
+       [](KernelProfile& k) {
+         k.merge_seconds = k.merge_seconds_per_split = k.merge_launch_seconds = k.merge_row_clocks = 0;
+       }},
+      {"latencies that nothing hides", [](KernelProfile& k) { k.exposed_latencies = 0; }},
+      {"cold pages", {}, 0},
+  };
+}
+
 }  // namespace
 
 std::string ablation_table(std::span<const Point> points, const Target& target) {
-  using reports::Align;
-  reports::Table table{{{"without", Align::left},
-                        {"mean %", Align::right},
-                        {"p50", Align::right},
-                        {"p90", Align::right},
-                        {"bias", Align::right}},
-                       {}};
+  reports::Table table = empty_table();
   for (const Ablation& ablation : ablations()) {
     Target less = target;
     ablation.apply(less);
     const std::vector<JudgedPoint> judged = judge_own(points, less);
-    const Summary errors = summarize(judged, [](const JudgedPoint&) { return true; });
-    table.rows.push_back({ablation.title, percent(errors.mean), percent(errors.p50), percent(errors.p90),
-                          fmt::format("{:+.1f}", errors.bias * 100)});
+    add_row(table, ablation.title, judged);
+  }
+  return reports::to_markdown(table);
+}
+
+std::string peers_ablation_table(std::span<const Point> points, const Target& target) {
+  reports::Table table = empty_table();
+  for (const PeerAblation& ablation : peer_ablations()) {
+    Target less = target;
+    less.machine.cold_seconds *= ablation.cold_share;
+    add_row(table, ablation.title, judge_all(points, less, Constants::of_kernel, ablation.change));
   }
   return reports::to_markdown(table);
 }

@@ -13,11 +13,11 @@ simulator::KernelProfile without_own_constants(simulator::KernelProfile kernel, 
   // The result is stored, and its store is seen.
   kernel.epilogue_seconds = 2 * machine.flag_seconds;
   kernel.item_seconds = machine.dram_latency_seconds;
+  kernel.refill_seconds = 0;
   // A graph node that loads the LSEs, then the partials.
   kernel.merge_launch_seconds = machine.launch_seconds + 2 * machine.l2_latency_seconds;
   kernel.queue_reset_seconds = machine.launch_seconds + machine.l2_latency_seconds;
   kernel.merge_seconds = 2 * machine.flag_seconds;
-  kernel.merge_contention_seconds = 0;
   // A waiting CTA reads whole padded partials one after the other: a window of L2 latency each.
   if (merge == schedules::MergeKind::host_cta) kernel.merge_seconds_per_split = machine.l2_latency_seconds;
   kernel.mma_efficiency = 1;

@@ -34,9 +34,6 @@ constexpr std::array kPeers = {
     Peer{"vLLM0.24 FA3", "fa3", "FlashAttention-3 in vLLM 0.24"},
     Peer{"vLLM0.14 FA2", "fixed-split:fa2", "FlashAttention-2 in vLLM 0.14"}};
 
-/// Of the driver's large pages.
-constexpr double kPageBytes = 2 << 20;
-
 bool of_engine(const Peer& peer) {
   return peer.kernel.starts_with("vLLM");
 }
@@ -81,10 +78,20 @@ std::string schedule_of(const Peer& peer, const Point& point) {
   return std::string(of_engine(peer) && groups_stay ? "fa2" : peer.schedule);
 }
 
-/// Engines write the new token's K and V with a kernel of its own before, on buffers that stay in L2: a node of the
-/// graph that loads, then stores.
-double extra_seconds(const Peer& peer, const simulator::Machine& machine) {
-  return of_engine(peer) ? machine.launch_seconds + 2 * machine.l2_latency_seconds : 0;
+/// Small kernels that an engine launches beside the peer's: one writes the new token's K and V. vLLM's call of
+/// FlashAttention-2, where it swaps groups and queries, copies the output from a buffer of its own, and gathers Q
+/// before unless the transposed heads of one request, or of one KV head, lie as they should already
+/// (vllm-project/flash-attention, csrc/flash_attn/flash_api.cpp, mha_varlen_fwd).
+std::int32_t extra_kernels(const Peer& peer, const workloads::Workload& workload) {
+  if (!of_engine(peer)) return 0;
+  const workloads::Geometry& g = workload.geometry;
+  if (peer.schedule != "fixed-split:fa2" || g.group() == 1) return 1;
+  return workload.requests.size() > 1 && g.kv_heads > 1 ? 3 : 2;
+}
+
+/// A node of the graph that loads, then stores, on buffers that stay in L2.
+double extra_seconds(const Peer& peer, const workloads::Workload& workload, const simulator::Machine& machine) {
+  return extra_kernels(peer, workload) * (machine.launch_seconds + 2 * machine.l2_latency_seconds);
 }
 
 /// The libraries' kernels were timed on up to 1,024 copies of K and V in turn, 400 MB or more; engines on one.
@@ -94,15 +101,13 @@ simulator::L2State l2_state(const Peer& peer) {
 
 /// The options under which the peer's times were taken.
 studies::PredictOptions options_of(const Peer& peer, const workloads::Workload& workload,
-                                   const simulator::Machine& machine, Constants constants) {
-  const auto bytes = static_cast<double>(workloads::kv_bytes(workload));
+                                   const simulator::Machine& machine, Constants constants, const KernelChange& change) {
   studies::PredictOptions options;
   options.l2 = l2_state(peer);
-  // Copies lie one behind the other: a small one is mostly in the page that the launch before has touched. How data lie
-  // in a user's program the simulator cannot know; it supposes pages of their own.
-  options.new_pages = std::min(1.0, bytes / kPageBytes);
-  options.edit_kernel = [&machine, geometry = workload.geometry, constants, plain = peer.kernel == "xqa-nopdl"](
-                            simulator::KernelProfile& kernel, const schedules::Plan* plan) {
+  options.edit_kernel = [&machine, &change, geometry = workload.geometry, constants,
+                         plain = peer.kernel == "xqa-nopdl"](simulator::KernelProfile& kernel,
+                                                             const schedules::Plan* plan) {
+    if (change) change(kernel);
     if (plain) kernel.programmatic_launch = false;
     if (constants == Constants::of_machine && plan != nullptr) {
       kernel = without_own_constants(kernel, machine, geometry, plan->merge);
@@ -123,15 +128,16 @@ schedules::Timeline timeline_of(const Point& point, const Peer& peer, const stud
   return studies::simulate_plan(point.workload, plan, own, options).timeline;
 }
 
-JudgedPoint judge_point(const Point& point, const Peer& peer, const studies::Target& target, Constants constants) {
+JudgedPoint judge_point(const Point& point, const Peer& peer, const studies::Target& target, Constants constants,
+                        const KernelChange& change) {
   const schedules::Timeline timeline =
-      timeline_of(point, peer, target, options_of(peer, point.workload, target.machine, constants));
+      timeline_of(point, peer, target, options_of(peer, point.workload, target.machine, constants, change));
   JudgedPoint result;
   result.point = &point;
   result.peer = &peer;
   result.bytes = static_cast<double>(workloads::kv_bytes(point.workload));
   result.roofline_seconds = result.bytes / target.machine.dram_peak_bytes_per_second;
-  result.seconds = timeline.seconds + extra_seconds(peer, target.machine);
+  result.seconds = timeline.seconds + extra_seconds(peer, point.workload, target.machine);
   result.parts = timeline.breakdown;
   return result;
 }
@@ -142,11 +148,12 @@ std::span<const Peer> peers() {
   return kPeers;
 }
 
-std::vector<JudgedPoint> judge_all(std::span<const Point> points, const studies::Target& target, Constants constants) {
+std::vector<JudgedPoint> judge_all(std::span<const Point> points, const studies::Target& target, Constants constants,
+                                   const KernelChange& change) {
   std::vector<JudgedPoint> judged;
   for (const Peer& peer : kPeers) {
     for (const Point& point : points) {
-      if (point.kernel == peer.kernel) judged.push_back(judge_point(point, peer, target, constants));
+      if (point.kernel == peer.kernel) judged.push_back(judge_point(point, peer, target, constants, change));
     }
   }
   return judged;

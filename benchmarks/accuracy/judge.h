@@ -2,6 +2,7 @@
 // The simulator's prediction for a measured point.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -49,8 +50,12 @@ struct JudgedPoint {
   double waves_error() const { return waves_seconds / point->seconds - 1; }
 };
 
+/// Takes something out of a kernel before it is used.
+using KernelChange = std::function<void(simulator::KernelProfile&)>;
+
 /// Predictions of all points whose kernel is one of peers(), in the order of peers(), then of the points. They point
 /// into `points`.
-std::vector<JudgedPoint> judge_all(std::span<const Point> points, const studies::Target& target, Constants constants);
+std::vector<JudgedPoint> judge_all(std::span<const Point> points, const studies::Target& target, Constants constants,
+                                   const KernelChange& change = {});
 
 }  // namespace splitwave::accuracy

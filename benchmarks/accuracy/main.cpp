@@ -163,7 +163,8 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   std::vector<accuracy::JudgedPoint> all_own = own_judged;
   all_own.insert(all_own.end(), parts_judged.begin(), parts_judged.end());
   return {
-      {"docs/accuracy.md", accuracy::document(own_tables, accuracy::table_by_sms(parts_judged), judged[0], judged[1],
+      {"docs/accuracy.md", accuracy::document(own_tables, accuracy::table_by_sms(parts_judged), judged[0],
+                                              accuracy::peers_ablation_table(seen, studies::target("h200")), judged[1],
                                               judged[2], std::span(judged).subspan(3))},
       {"docs/accuracy.csv", accuracy::all_predictions(judged, all_own, own_target.machine.name)},
       // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.

@@ -19,8 +19,8 @@ std::vector<Figure1Row> lean_figure_1() {
   studies::Overrides five;
   five.sms = 5;
   five.ctas_per_sm = 1;
-  five.kernel = "ort-lean";
-  const studies::Target target = studies::target("a100", five);
+  studies::Target target = studies::target("a100", five);
+  target.kernel = papers_kernel("ort-lean");
   studies::PredictOptions options;
   options.tile_kv = lean_tile_tokens;
   std::vector<Figure1Row> rows{

@@ -16,7 +16,7 @@ double reduction_percent(const Contender& lean, const workloads::Workload& workl
   free.edit_kernel = [](simulator::KernelProfile& kernel, const schedules::Plan*) {
     kernel.merge_seconds = 0;
     kernel.merge_seconds_per_split = 0;
-    kernel.merge_contention_seconds = 0;
+    kernel.merge_row_clocks = 0;
   };
   studies::Target at_once = target;
   at_once.machine.flag_seconds = 0;

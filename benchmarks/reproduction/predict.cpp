@@ -60,9 +60,15 @@ double statistic_of(Statistic statistic, const std::vector<double>& values) {
 
 }  // namespace
 
+simulator::KernelFamily papers_kernel(const std::string& name) {
+  simulator::KernelFamily family = simulator::load_kernel(name);
+  for (simulator::KernelVariant& variant : family.variants) variant.kernel.flag_reset_seconds = 0;
+  return family;
+}
+
 studies::Prediction predict_contender(const Contender& contender, const Workload& workload, studies::Target target,
                                       const studies::PredictOptions& options, std::int32_t rule_tile_kv) {
-  if (!contender.kernel.empty()) target.kernel = simulator::load_kernel(contender.kernel);
+  if (!contender.kernel.empty()) target.kernel = papers_kernel(contender.kernel);
   if (!contender.schedule.starts_with(kFa3Call)) return studies::predict(workload, contender.schedule, target, options);
   const schedules::Grid grid = studies::grid_for(workload, "fa3", target, options);
   const std::string_view rule = std::string_view(contender.schedule).substr(kFa3Call.size());

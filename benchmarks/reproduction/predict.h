@@ -4,15 +4,20 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "benchmarks/reproduction/figures.h"
+#include "simulator/kernel.h"
 #include "studies/predict.h"
 #include "studies/target.h"
 #include "workloads/workload.h"
 
 namespace splitwave::reproduction {
+
+/// A shipped kernel as a paper's: without the launch that resets ONNX Runtime's flags, of which no paper speaks.
+simulator::KernelFamily papers_kernel(const std::string& name);
 
 /// studies::predict of a contender. Besides the schedules' names, "fa3-call:RULE" is "fa3:N" with the N that RULE,
 /// "fa3" or "seq-aware", answers if it counts the whole batch's tiles and KV blocks of rule_tile_kv tokens (0: those of

@@ -37,6 +37,8 @@ const std::vector<std::string>& names() {
                                                  "flashinfer",
                                                  "flashinfer-holistic",
                                                  "flashmla",
+                                                 "fa4",
+                                                 "fa4:3",
                                                  "xqa",
                                                  "xqa:trtllm",
                                                  "xqa:5",

@@ -41,7 +41,7 @@ TEST(Schedules, TableIsComplete) {
     EXPECT_EQ(&find(schedule.name), &schedule);
   }
   for (const char* name : {"fa2", "fixed-split", "fa3", "seq-aware", "lean", "flashinfer", "flashinfer-holistic",
-                           "flashmla", "xqa", "fixed-size"}) {
+                           "flashmla", "fa4", "xqa", "fixed-size"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }
@@ -54,7 +54,7 @@ TEST(Schedules, DefaultNamesMakePlans) {
 TEST(Schedules, WhatCanBeInstalledMakesPlansAndIsNoProposal) {
   const std::vector<std::string> names = installable_names();
   for (const std::string& name : names) EXPECT_EQ(error_of(name), "") << name;
-  for (const char* library : {"fa2", "fixed-split:fa2", "fa3", "lean:ort", "flashinfer", "flashmla", "xqa"}) {
+  for (const char* library : {"fa2", "fixed-split:fa2", "fa3", "lean:ort", "flashinfer", "flashmla", "fa4", "xqa"}) {
     EXPECT_EQ(std::count(names.begin(), names.end(), library), 1) << library;
   }
   for (const char* paper : {"lean", "seq-aware", "fixed-size:64"}) {
@@ -97,6 +97,8 @@ TEST(Schedules, ArgumentsThatAreNotAllowed) {
                            "seq-aware:evolve",
                            "flashinfer:1",
                            "flashmla:2",
+                           "fa4:",
+                           "fa4:257",
                            "xqa:",
                            "xqa:flashinfer",
                            "xqa:0"}) {

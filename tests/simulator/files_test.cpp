@@ -213,7 +213,7 @@ TEST(MachineFiles, ItsOwnDataSheetsBandwidthChangesNothing) {
 }
 
 TEST(KernelFiles, AllShippedOnesLoad) {
-  for (const char* name : {"fa2-split", "fa2-standard", "fa3-d64", "fa3-d128", "fa3-d256", "flashinfer-tc",
+  for (const char* name : {"fa2-split", "fa2-standard", "fa3-d64", "fa3-d128", "fa3-d256", "fa4", "flashinfer-tc",
                            "flashinfer-decode", "flashinfer-holistic", "ort-lean", "flashmla", "xqa", "splitwave"}) {
     const std::vector<std::string> names = kernel_names();
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
@@ -263,6 +263,10 @@ TEST(KernelFiles, WhatCannotExistIsRefusedWithWhatCan) {
   EXPECT_EQ(refusal("fa3", "h=32/8,d=128:1q1s1k", "h20"), "no error");
   EXPECT_EQ(refusal("fixed-split:4", "h=32/8,d=128:1q1s1k", "b200"), "no error");
   expect_mentions(refusal("fixed-split:fa3", "h=32/8,d=128:1q1s1k", "b200"), {"fixed-split:fa3", "wgmma"});
+  EXPECT_EQ(refusal("fa4", "h=32/8,d=128:1q1s1k", "b200"), "no error");
+  for (const char* machine : {"h200", "rtx-4090"}) {
+    expect_mentions(refusal("fa4", "h=32/8,d=128:1q1s1k", machine), {"fa4", "tcgen05", machine});
+  }
   expect_mentions(refusal("fa2", "h=32/8,d=128,dtype=f32:1q1s1k", "h200"), {"fa2", "f32", "--gpu cpu"});
   expect_mentions(refusal("flashmla", "h=32/8,d=128:1q1s1k", "h200"), {"flashmla", "head_dim 128", "lean"});
   const std::string mla = refusal("fa2", "deepseek-v3@tp=8:1q1s1k", "h200");

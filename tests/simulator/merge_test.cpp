@@ -73,13 +73,13 @@ TEST(Merge, TheLastArriverReadsAllPartials) {
               kTolerance);
 }
 
-TEST(Merge, ContentionGrowsWithRowsPartialsAndMergesAtOnce) {
-  // Two requests of two partials each, one row: 1 row * 1 partial read * log2(2 merges).
-  const workloads::Workload batch = toy::workload({2000, 2000});
+/// Two requests of one row and two partials each, merged by waiting CTAs.
+schedules::Plan two_hosts() {
   schedules::Plan plan;
   plan.schedule = "toy";
   plan.tile_q = plan.tile_kv = 1;
   plan.merge = MergeKind::host_cta;
+  plan.num_splits = 2;
   for (std::int32_t request = 0; request < 2; ++request) {
     plan.outputs.push_back({request, 0, 1, 0, 1});
     plan.merges.push_back({request, 2 * request, 2 * request + 2});
@@ -88,9 +88,32 @@ TEST(Merge, ContentionGrowsWithRowsPartialsAndMergesAtOnce) {
       plan.cta_begin.push_back(static_cast<std::int32_t>(plan.items.size()));
     }
   }
+  return plan;
+}
+
+TEST(Merge, AHostLoadsTheRowsBehindItsOwnUpToTheLastOfTheBatch) {
+  const workloads::Workload batch = toy::workload({2000, 2000});
+  const schedules::Plan plan = two_hosts();
   KernelProfile kernel = toy::kernel(1);
-  kernel.merge_contention_seconds = 5 * kMs;
+  kernel.merge_row_clocks = 5e6;  // 5 ms at 1 GHz
+  kernel.merge_rows = 1;
   EXPECT_NEAR(simulate(batch, plan, toy::machine(4), kernel).seconds, (1 + 5) * kMs, kTolerance);
+  // A tile of 64 rows: the first host loads the second one's row too, and there are no more.
+  kernel.merge_rows = 64;
+  EXPECT_NEAR(simulate(batch, plan, toy::machine(4), kernel).seconds, (1 + 2 * 5) * kMs, kTolerance);
+}
+
+TEST(Merge, FlagsAreResetWhereTheRuleProvidesForSplits) {
+  const workloads::Workload batch = toy::workload({2000, 2000});
+  schedules::Plan plan = two_hosts();
+  KernelProfile kernel = merging_kernel();
+  const double merged = simulate(batch, plan, toy::machine(4), kernel).seconds;
+  kernel.flag_reset_seconds = 3 * kMs;
+  EXPECT_NEAR(simulate(batch, plan, toy::machine(4), kernel).seconds, merged + 3 * kMs, kTolerance);
+  plan = toy::one_cta_each(batch);
+  EXPECT_NEAR(simulate(batch, plan, toy::machine(4), kernel).seconds, 2 * kMs, kTolerance);
+  plan.num_splits = 2;
+  EXPECT_NEAR(simulate(batch, plan, toy::machine(4), kernel).seconds, (2 + 3) * kMs, kTolerance);
 }
 
 TEST(Merge, AKernelThatAlwaysMergesLaunchesForNothingToo) {

@@ -35,6 +35,7 @@ const Case kCases[] = {
     // Launch bounds ask for two, 142 KiB of shared memory leave room for one; parts of half the size fit on Ada.
     {"h200", "xqa", "h=32/8,d=128:1q1s1k", 1},
     {"rtx-4090", "xqa", "h=32/8,d=128:1q1s1k", 1},
+    {"b200", "fa4", "h=32/8,d=128:1q1s1k", 1},
     // 99 KiB of shared memory per SM hold one CTA of 80 KiB and none of 211 KiB.
     {"rtx-4090", "fa2-split", "h=32/8,d=128:1q1s1k", 1},
     {"a100", "fa2-split", "h=32/8,d=128:1q1s1k", 2},

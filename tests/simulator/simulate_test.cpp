@@ -55,16 +55,17 @@ KernelProfile slow_kernel(std::int32_t ctas_per_sm) {
 TEST(Simulate, ArithmeticLimitsAndIsSharedOnAnSm) {
   const KernelProfile kernel = slow_kernel(2);
   const Machine machine = toy::machine(2);
-  // The first token's bytes come first: one window at the memory's whole rate, 10 ns for each CTA there is.
-  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 2 * kMs, 50e-9);
-  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 2 * kMs, 50e-9);              // an SM each
-  EXPECT_NEAR(toy::seconds({1000, 1000, 1000, 1000}, machine, kernel), 4 * kMs, 50e-9);  // two on each
+  // Nothing is computed before a latency of 1 us is over.
+  const double first = 1e-6;
+  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), first + 2 * kMs, kTolerance);
+  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), first + 2 * kMs, kTolerance);              // an SM each
+  EXPECT_NEAR(toy::seconds({1000, 1000, 1000, 1000}, machine, kernel), first + 4 * kMs, kTolerance);  // two on each
   const workloads::Workload batch = toy::workload({1000});
   const schedules::Timeline timeline = simulate(batch, toy::one_cta_each(batch), machine, kernel);
   // Memory would have needed 1 ms; one of four slots works.
   EXPECT_NEAR(timeline.breakdown.stream, 1 * kMs / 4, 50e-9);
   EXPECT_NEAR(timeline.breakdown.compute, 1 * kMs / 4, 50e-9);
-  EXPECT_NEAR(timeline.breakdown.idle, 3 * 2 * kMs / 4, 50e-9);
+  EXPECT_NEAR(timeline.breakdown.idle, 3 * (first + 2 * kMs) / 4, kTolerance);
 }
 
 TEST(Simulate, APartialTileCostsAWholeOneInArithmetic) {
@@ -73,13 +74,15 @@ TEST(Simulate, APartialTileCostsAWholeOneInArithmetic) {
   EXPECT_NEAR(toy::seconds({101}, toy::machine(1), kernel), 200 * 2e-6, 1.1e-6);
 }
 
-// A tile of 100 tokens is 100 KB, which takes 1 us at the memory's whole 100 GB/s.
+// A tile of 400 tokens is 400 KB, which takes 4 us at the memory's whole 100 GB/s; a latency is 1 us.
 TEST(Simulate, ArithmeticStartsWithPartOfATileWhereTheKernelCan) {
   KernelProfile kernel = slow_kernel(1);
-  kernel.tile_tokens = 100;
-  const double whole = toy::seconds({1000}, toy::machine(1), kernel);
-  kernel.first_tiles = 0.25;
-  EXPECT_NEAR(whole - toy::seconds({1000}, toy::machine(1), kernel), 0.75e-6, 1e-10);
+  kernel.tile_tokens = 400;
+  const double whole = toy::seconds({2000}, toy::machine(1), kernel);
+  kernel.first_tiles = 0.5;
+  EXPECT_NEAR(whole - toy::seconds({2000}, toy::machine(1), kernel), 2e-6, 1e-10);
+  kernel.first_tiles = 0.125;
+  EXPECT_NEAR(whole - toy::seconds({2000}, toy::machine(1), kernel), 3e-6, 1e-10);
 }
 
 TEST(Simulate, TheLastTilesArithmeticFollowsItsBytes) {
@@ -134,6 +137,35 @@ TEST(Simulate, UnitsThatOverlapCostTheLongestAndAShareOfTheOthers) {
   EXPECT_NEAR(softmax.alone, 1e-9 + 1e-9, 1e-12);
 }
 
+TEST(Simulate, ARefillKeepsAWindowEmpty) {
+  // 1,000 bytes every 1 us of latency and 0.5 us until they are asked for anew.
+  KernelProfile kernel = toy::kernel(1);
+  kernel.refill_seconds = 0.5e-6;
+  EXPECT_NEAR(toy::seconds({1000}, toy::machine(1), kernel), 1.5 * kMs, kTolerance);
+  // A full memory gives what it has.
+  const std::vector<std::int32_t> many(200, 1000);
+  const double full = toy::seconds(many, toy::machine(200), kernel);
+  kernel.refill_seconds = 0;
+  EXPECT_NEAR(full, toy::seconds(many, toy::machine(200), kernel), kTolerance);
+}
+
+TEST(Simulate, AQueuesWorkersPassTheRequestsBeforeTheirLists) {
+  const workloads::Workload batch = toy::workload(std::vector<std::int32_t>(63, 1000));
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.dispatch = schedules::Dispatch::queue;
+  plan.workers = 63;
+  KernelProfile kernel = toy::kernel(1);
+  const auto seconds = [&] { return simulate(batch, plan, toy::machine(63), kernel).seconds; };
+  const double one_wave = seconds();
+  plan.workers = 21;
+  const double three_waves = seconds();
+  kernel.queue_walk_seconds = 0.5 * kMs;
+  // The last of 63 requests is behind two groups of 31, however many lists a worker takes on its way there.
+  EXPECT_NEAR(seconds(), three_waves + 2 * 0.5 * kMs, kTolerance);
+  plan.workers = 63;
+  EXPECT_NEAR(seconds(), one_wave + 2 * 0.5 * kMs, kTolerance);
+}
+
 TEST(Simulate, APersistentKernelStartsItsCtasOnce) {
   Machine machine = toy::machine(1);
   KernelProfile kernel = toy::kernel(1);
@@ -149,13 +181,16 @@ TEST(Simulate, ColdPagesCostOncePerDependentLoad) {
   machine.cold_seconds = 1 * kMs;
   KernelProfile kernel = toy::kernel(1);
   kernel.cold_loads = 3;
-  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 3 * kMs + 2 * kMs, kTolerance);
-  // Where four launches share a page, one in four touches a new one.
-  SimulateOptions options;
-  options.new_pages = 0.25;
-  const workloads::Workload batch = toy::workload({1000, 1000});
-  EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, kernel, options).seconds, 0.75 * kMs + 2 * kMs,
-              kTolerance);
+  EXPECT_NEAR(toy::seconds({3000, 3000}, machine, kernel), 3 * kMs + 6 * kMs, kTolerance);
+}
+
+TEST(Simulate, CachesOfLessThanAPageShareIt) {
+  Machine machine = toy::machine(1);
+  machine.cold_seconds = 1 * kMs;
+  // 1,000 bytes a token: of 2,097,152 bytes a quarter, so that one launch in four touches a new page.
+  const double quarter = 524.288;
+  EXPECT_NEAR(toy::seconds({524}, machine, toy::kernel(1)), (524 / quarter / 4 + 0.524) * kMs, kTolerance);
+  EXPECT_NEAR(toy::seconds({2100}, machine, toy::kernel(1)), (1 + 2.1) * kMs, kTolerance);
 }
 
 TEST(Simulate, AProgrammaticLaunchHidesTheLaunchAndTheFirstWavesStart) {
@@ -292,17 +327,17 @@ TEST(Simulate, SharedReadersOfOneKvHeadLoadDramOnce) {
 
 TEST(Simulate, WarmDataComeFromL2) {
   Machine machine = toy::machine(1);
-  machine.l2_bytes = 2'000'000;
+  machine.l2_bytes = 6'000'000;
   machine.l2_latency_seconds = 0.25e-6;
-  const workloads::Workload batch = toy::workload({1000});
+  const workloads::Workload batch = toy::workload({3000});
   SimulateOptions options;
   options.l2 = L2State::warm;
-  EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, toy::kernel(1), options).seconds, 0.25 * kMs,
+  EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, toy::kernel(1), options).seconds, 0.75 * kMs,
               kTolerance);
-  // 1 MB is half of this L2, more than stays in it; then the first touches meet cold pages too.
+  // 3 MB are half of this L2, more than stays in it; then the first touches meet cold pages too.
   machine.l2_kept = 0.49;
   machine.cold_seconds = 1 * kMs;
-  EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, toy::kernel(1), options).seconds, (1 + 1) * kMs,
+  EXPECT_NEAR(simulate(batch, toy::one_cta_each(batch), machine, toy::kernel(1), options).seconds, (1 + 3) * kMs,
               kTolerance);
 }
 

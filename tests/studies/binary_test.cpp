@@ -190,7 +190,7 @@ TEST(BadInput, IsOneLineAndStatusTwoAndWritesNothing) {
       {{"sweep", "-w", "llama-3-8b:1q1s1k"}, "--out"},
       {{"sweep", "--out", out}, "--workload"},
       {{"sweep", "--merge", folder.path().string()}, "sweep.json"},
-      {{"explain", "-w", "llama-3-8b:1q1s1k", "--schedule", "fa4"}, "fa4"},
+      {{"explain", "-w", "llama-3-8b:1q1s1k", "--schedule", "fa5"}, "fa5"},
       {{"explain", "-w", "llama-3-8b:1q1s1k", "--gantt", (folder.path() / "no" / "x.svg").string(), "--json"}, "x.svg"},
       {advise + Arguments{"--batch", "0"}, "--batch"},
       {advise + Arguments{"--batch", "1:100000", "--context", "1:100"}, "at most"},

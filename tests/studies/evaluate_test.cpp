@@ -144,7 +144,7 @@ TEST(SweepSpace, RefusesWhatCannotBeMeant) {
   refused({"dtype=f17"}, {"fa2"}, "f16");
   refused({"model=nobody-1b"}, {"fa2"}, "nobody-1b");
   refused({"contxt=1"}, {"fa2"}, "did you mean context");
-  refused({"context=1"}, {"fa4"}, "fa4");
+  refused({"context=1"}, {"fa5"}, "fa5");
   refused({"context=1:900000", "sms=1:60000"}, {"fa2"}, "at most 1000000000");
   refused({"kernel.threads=32"}, {"auto"}, "auto");
   refused({"schedule_argument=1,2"}, {"lean"}, "schedule_argument");

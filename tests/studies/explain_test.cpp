@@ -265,7 +265,7 @@ TEST(Explain, JsonHoldsTheSameNumbers) {
 }
 
 TEST(Explain, RefusesWhatPredictRefuses) {
-  EXPECT_THROW(explain("fa4", workload("llama-3-8b:1q1s1k"), target("h200")), base::InputError);
+  EXPECT_THROW(explain("fa5", workload("llama-3-8b:1q1s1k"), target("h200")), base::InputError);
 }
 
 TEST(Explain, AnEmptyContextIsExplainedToo) {

@@ -93,10 +93,17 @@ std::map<int, std::vector<std::pair<double, double>>> tracks_of(const std::strin
 }
 
 TEST(TracedPlan, ClustersThatShareSmsHaveTracksOfTheirOwn) {
-  const workloads::Workload workload = workloads::parse_spec("llama-3-8b:8q1s256");
-  const Prediction prediction = predicted("auto", workload);
-  ASSERT_GT(prediction.kernel.cluster, 1);
-  ASSERT_GT(schedules::slots_per_sm(prediction.timeline), prediction.grid.ctas_per_sm);
+  workloads::Workload workload;
+  Prediction prediction;
+  const auto share_sms = [&] {
+    return prediction.kernel.cluster > 1 && schedules::slots_per_sm(prediction.timeline) > prediction.grid.ctas_per_sm;
+  };
+  for (const char* batch : {"8q1s256", "16q1s128", "24q1s128", "12q1s256", "4q1s512", "6q1s512", "3q1s1k", "5q1s512"}) {
+    workload = workloads::parse_spec(std::string("llama-3-8b:") + batch);
+    prediction = predicted("auto", workload);
+    if (share_sms()) break;
+  }
+  ASSERT_TRUE(share_sms()) << "auto takes no clusters that share SMs for any of these";
   const auto tracks = tracks_of(trace_file(std::vector<TracedPlan>{predicted_trace(prediction, workload, "h200")}));
   std::size_t count = 0;
   for (const auto& [track, events] : tracks) {
