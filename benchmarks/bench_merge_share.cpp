@@ -42,7 +42,7 @@ void print_row(const workloads::Workload& workload, const gpu::DeviceTensors& te
   }
   const double all = base::quantile(with, 0.5);
   const double rest = base::quantile(without, 0.5);
-  fmt::print("{},{},{},{},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f}\n", workload.name, splits, made.plan.ctas(),
+  fmt::print("\"{}\",{},{},{},{:.4f},{:.4f},{:.4f},{:.4f},{:.4f}\n", workload.name, splits, made.plan.ctas(),
              made.kernel.config, all * 1e6, rest * 1e6, 1 - rest / all, made.timeline.seconds * 1e6,
              made.timeline.breakdown.merge / made.timeline.seconds);
   std::fflush(stdout);

@@ -101,6 +101,21 @@ double piece_bound(const Facts& facts, const KernelProfile& kernel, const simula
   return machine.launch_seconds + std::max({stream, work, longest}) + merge_bound(kernel, machine, parts);
 }
 
+/// Of even splits in which every query head has tiles of its own, as FlashAttention-2 cuts several queries.
+double heads_bound(const Workload& workload, const Facts& facts, const KernelProfile& kernel,
+                   const simulator::Machine& machine, std::int64_t workers, std::int32_t splits) {
+  const ListCosts costs = list_costs(kernel, machine);
+  const std::int32_t group = workload.geometry.group();
+  const std::int32_t parts = std::max(1, std::min(splits, facts.longest / kCandidateTileTokens));
+  const auto lists = static_cast<double>(facts.outputs * group);
+  const double work = (lists * costs.list + facts.tokens * group * costs.token) /
+                      static_cast<double>(std::max<std::int64_t>(1, workers));
+  const double stream = costs.list + facts.bytes / machine.dram_bytes_per_second;
+  const double longest = costs.list + static_cast<double>(facts.longest / splits) * costs.token;
+  return machine.launch_seconds + std::max({stream, work, longest}) +
+         (facts.uniform ? merge_bound(kernel, machine, parts) : 0);
+}
+
 /// Of LeanAttention's cut, whose lists are equally long.
 double lean_bound(const Facts& facts, const KernelProfile& kernel, const simulator::Machine& machine,
                   std::int64_t workers) {
@@ -131,6 +146,19 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
     if (size >= facts.longest) break;  // larger ones cut nothing either
   }
   std::vector<Candidate> all;
+  const auto [least, most] =
+      std::minmax_element(kernels.begin(), kernels.end(),
+                          [](const KernelProfile& a, const KernelProfile& b) { return a.most_rows < b.most_rows; });
+  // Small tiles of a head each are worked on sooner than one tall tile, though each reads K and V.
+  const auto add_heads = [&](const KernelProfile& kernel, std::int64_t workers) {
+    const std::int64_t lists = facts.outputs * workload.geometry.group();
+    for (const std::int32_t splits : kSplits) {
+      const bool crowded = lists * splits > kMostWaves * workers;
+      if (splits > 1 && (crowded || facts.longest < splits * kernel.cluster * kCandidateTileTokens)) break;
+      all.push_back({fmt::format("fixed-split:{}{}", splits, splits == 1 ? "" : "+last_arriver"), &kernel,
+                     heads_bound(workload, facts, kernel, machine, workers, splits)});
+    }
+  };
   for (const KernelProfile& kernel : kernels) {
     const std::int64_t workers = simulator::grid_of(machine, kernel).resident();
     const auto add_split = [&](std::int32_t splits) {
@@ -150,7 +178,12 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
         add_split(splits);
       }
     } else {
-      if (workloads::max_query_len(workload) <= 1) add_split(1);
+      if (workloads::max_query_len(workload) <= 1) {
+        add_split(1);
+      } else if (kernel.most_rows == least->most_rows) {
+        add_heads(kernel, workers);
+      }
+      if (kernel.most_rows < most->most_rows) continue;
       for (const auto& [size, lists] : sizes) {
         const double pieces = facts.tokens / size / static_cast<double>(workers);
         if (pieces > kMostPieces || (pieces < kLeastPieces && size > sizes.front().first)) continue;

@@ -101,11 +101,17 @@ class Fastest {
   std::string refused_;
 };
 
-/// The configs of the target's kernel that hold the workload's rows.
+/// The configs of the target's kernel that hold the workload's rows, and those that hold one query head's.
 std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& workload, const Target& target) {
   if (!target.kernel || target.cpu) return {};
-  const std::int32_t rows = workload.geometry.group() * std::max(1, workloads::max_query_len(workload));
-  return simulator::alternatives(*target.kernel, workload, target.machine, rows);
+  const std::int32_t queries = std::max(1, workloads::max_query_len(workload));
+  const std::int32_t rows = workload.geometry.group() * queries;
+  std::vector<simulator::KernelProfile> all = simulator::alternatives(*target.kernel, workload, target.machine, rows);
+  if (queries == 1 || all.empty()) return all;
+  for (simulator::KernelProfile& kernel : simulator::alternatives(*target.kernel, workload, target.machine, queries)) {
+    if (kernel.most_rows < all.front().most_rows) all.push_back(std::move(kernel));
+  }
+  return all;
 }
 
 }  // namespace

@@ -19,26 +19,66 @@ constexpr const char* kOwn = R"(## The project's own CUDA kernels
 Every schedule in the same kernels (`compare --executor cuda`), each on the config with the least predicted time, on one
 H200. No time of an attention call is in any constant: the kernels' are what one worker takes alone with K and V in L2,
 the device's are microbenchmarks (`splitwave calibrate`, [measuring.md](measuring.md)), taken on another H200. The
-constants were committed, then 60 uniform and 60 ragged workloads were drawn with new seeds (`accuracy --draw`): 1 to 32
-KV heads, up to 128 query heads, head dims 64, 128 and 256, batches to 512, contexts to 200,000, every fourth with 2 to 8
-query tokens, half of them paged.
+constants were committed ("Freeze the constants of one calibration ..."), then 200 uniform and 200 ragged workloads were
+drawn with new seeds (`accuracy --draw`): 1 to 32 KV heads, up to 128 query heads, head dims 64, 128 and 256, batches to 512,
+contexts to 200,000, every fourth with 2 to 8 query tokens, half of them paged. The table is the frozen model's: nothing
+was changed for these times. The schedule `fixed-size:1024` had no part in any earlier look at times but as one more line.
 
-The frozen model erred by 9.1 % in the mean over 948 times (p50 6.2 %, p90 21.6 %, bias -6.0 %): single queries 6.6 % (p90
-14.5 %), several queries 16.6 %. Of the measured speed-ups over `fixed-split:fa2` of more than 2 %, 87.6 % (uniform) and
-93.5 % (ragged) were predicted on the right side. The table is of the model as it is now, after a look at these
-errors: it knows what a further query costs at the edge of a mask (`edge`) and batches of a merge kernel, both from probes
-that were there already; kernels without rings pay one latency, not two; and ports take hold as microbenchmarks show, where
-three constants had been taken over from a model that was fitted to times. Times of queues whose tiles have more rows than a CTA takes are left out: their results were wrong, and such
-plans are refused now. The choice (`auto`) has tiles of its own and is judged in [kernels.md](kernels.md).
+| goal | is |
+|---|---|
+| mean 5 %, p90 12 % | mean missed by 0.4, p90 met |
+| ragged p50 3 % | missed by 1.0 |
+| speed-ups: median error 3 %, sign 97 % right beyond 5 % | missed by 0.2 and 0.4 |
+| 90 % bands cover 88 to 92 % | met: 88.6 % of these times lie in the bands that `simulate` printed when the model was frozen |
+
+A first judgement, of an earlier model on 120 workloads, had been 9.1 % in the mean (p90 21.6 %), 87.6 and 93.5 % of the
+speed-ups over `fixed-split:fa2` on the right side. What changed since, by microbenchmarks, probes, and a look at those
+120 workloads: reads that come again find in L2 what little has been read since; kernels without rings take turns on
+an SM; a ring's latency from L2; masked kernels with paged caches; the first requests of a launch; several queries at the
+edge of a mask; ports. Queues whose tiles have more rows than a CTA takes are left out: such plans are refused. The choice
+(`auto`) has tiles of its own and is judged in [kernels.md](kernels.md).
 
 )";
 
-constexpr const char* kBySms = R"(
-### On part of the SMs
+constexpr const char* kWorst = R"(
+### Where it errs most
 
-The same kernels on 16 to 128 of the device's SMs and on all of them, by green contexts (`compare --executor cuda --sms N`;
+What CTAs and items really did (`run --trace --executor cuda`, [measuring.md](measuring.md#timelines)) was recorded for
+thirteen of the worst workloads of the first judgement, beside the prediction of the same plan. They showed:
+- A CTA's own time is right within 11 %: single items of 37 to 155 tokens 1.70 to 1.98 us measured (1.78 to 2.20
+  predicted), 2.59 (2.66), 11.9 (12.5), 22,529 tokens at d = 64 93.1 (94.6). CTAs of one launch differ by 10 to 20 % from the
+  fastest to the slowest, which the model does not know; the slowest sets the time.
+- Of a launch 0.8 to 1.1 us lie outside of all CTAs, where the model has 0.6 (and the rest inside the CTA).
+- From the last item's end to the first merge of a merge kernel pass 1.0 to 1.3 us; the whole merge took 0.4 to 0.8 us
+  longer than its probes. It does not come from data that are cold (with K and V in L2 the merge takes the same).
+- Lists of several queries over pages ran at 43 and 81 GB/s where contiguous ones' 55 and 106 had been predicted: their
+  page look-ups had not been probed. Now they are.
+- `lean` at d = 64, paged: the last list began its last item at 37.6 us where 24.9 was predicted; further items of a
+  list seem to take longer than its probes say when other CTAs share the SM.
+
+The ten worst of the table above, workload by workload, and what is known or, where times alone speak, suspected; there are no timelines of these:
+
+| workload | schedule | predicted, measured (us) | |
+|---|---|---|---|
+| `u164` 99/9 heads, 40 x 3,124, 5 queries | `fixed-split:fa2` | 1,361, 883 | 11 heads read each K and V. The time is that of L2's bandwidth: lists of one wave stay in step, if they are long, and find in L2 what the model has DRAM deliver again |
+| `u94` 72/3, 2 x 173,305, 5 | the same | 1,879, 1,237 | the same |
+| `u9` 74/2, 19 x 67,053, 7 | the same | 9,165, 6,108 | the same |
+| `u130` 39/13, 25 x 3,547, 2 | `fa2` | 341, 243 | the same |
+| `u88` 105/5, 1 x 4,565, 7 | `flashinfer` | 117, 84 | tiles of 32 rows with masks in lists of many short items |
+| `r122` 27/1, 131 x 294, 5 | `fixed-split:fa3` | 181, 135 | the same at d = 256 |
+| `u174` 66/2, 22 x 36,831, d = 256 | `fa2` | 699, 1,059 | three row blocks of a tile start together and were taken to share their reads; the time is that of reading all three times |
+| `u29` 16/16, 173 x 177 | `fa3` | 129, 97 | lists of 21 short items from a queue: each is predicted to pay its start, of which the device hides a part |
+| `u151` 50/25, 178 x 36, 8, paged | `lean` | 98, 139 | lists of 17 short items with masks: those with several CTAs on an SM take longer than probes with one |
+| `u87` 9/3, 1 x 544, 6 | `lean` | 42, 33 | masks of 32 rows, as `u88` |
+
+)";
+
+constexpr const char* kBySms = R"(### On part of the SMs
+
+The same kernels on 16 to 120 of the device's SMs and on all of them, by green contexts (`compare --executor cuda --sms N`;
 [measuring.md](measuring.md), "Part of the SMs"), predicted with `--sms N`: 12 uniform and 12 ragged workloads of other
-seeds, six schedules. No constant knows of them.
+seeds, six schedules. No constant knows of them, but the model was mended while they were there: when they were first
+predicted, the mean error was 5.9 % (goal 6 %, p90 11.4 %).
 
 )";
 
@@ -130,7 +170,7 @@ std::string document(const std::string& own, const std::string& by_sms, const Ju
                      const std::string& seen_ablation, const Judged& xqa, const Judged& shapes,
                      std::span<const Judged> unseen) {
   std::string text = kHead;
-  text += kOwn + own + kBySms + by_sms + "\n";
+  text += kOwn + own + kWorst + kBySms + by_sms + "\n";
   text += kSeen + kernel_table(seen.own) + "\nBy size:\n\n" + size_table(seen.own);
   text += "\nWith one mechanism of the model taken out at a time:\n\n" + seen_ablation;
   text += kOrder + order_table(seen);

@@ -35,6 +35,8 @@ constexpr const char* kUsage = R"(usage:
       random workloads to judge on, as JSON Lines for compare -w
   accuracy --own-times RECORDS.jsonl
       the times of the project's own kernels in records of compare --executor cuda, as --write reads them
+  accuracy --judge-own TIMES.csv --draw COUNT --seed N [--ragged] [--machine NAME|FILE] [--kernel FILE]
+      tables of such times on the workloads that --draw gives, for a machine and kernels of one's own (scripts/judge_gpu)
 )";
 
 /// Times of the project's own kernels and how their shapes were drawn.
@@ -44,8 +46,8 @@ struct OwnTimes {
   std::uint32_t seed;
   bool ragged;
 };
-constexpr std::array kOnAllSms = {OwnTimes{"h200_own_uniform.csv", 60, 20261, false},
-                                  OwnTimes{"h200_own_ragged.csv", 60, 20262, true}};
+constexpr std::array kOnAllSms = {OwnTimes{"h200_own_uniform.csv", 200, 20271, false},
+                                  OwnTimes{"h200_own_ragged.csv", 200, 20272, true}};
 constexpr std::array kOnSomeSms = {OwnTimes{"h200_sms_uniform.csv", 12, 20263, false},
                                    OwnTimes{"h200_sms_ragged.csv", 12, 20264, true}};
 
@@ -60,6 +62,8 @@ struct Arguments {
   std::uint32_t seed = 1;
   bool ragged = false;
   std::string own_times;
+  std::string judge_own;
+  std::string kernel{simulator::kOwnKernel};
   std::vector<std::string> skipped;
 };
 
@@ -76,6 +80,10 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.seed = static_cast<std::uint32_t>(std::atoi(argv[++i]));
     } else if (argument == "--own-times" && value) {
       arguments.own_times = argv[++i];
+    } else if (argument == "--judge-own" && value) {
+      arguments.judge_own = argv[++i];
+    } else if (argument == "--kernel" && value) {
+      arguments.kernel = argv[++i];
     } else if (argument == "--rows") {
       arguments.rows = true;
     } else if (argument == "--no-kernel-constants") {
@@ -93,8 +101,17 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.files.push_back(argument);
     }
   }
+  if (!arguments.judge_own.empty() && arguments.draw == 0) return false;
   if (arguments.draw > 0 || !arguments.own_times.empty()) return arguments.files.empty();
   return arguments.root.empty() ? arguments.files.size() == 2 : arguments.files.empty();
+}
+
+void print_own_tables(const Arguments& arguments) {
+  studies::Overrides own_kernel;
+  own_kernel.kernel = arguments.kernel;
+  const std::vector<accuracy::Point> points = accuracy::read_own_times(
+      accuracy::draw_workloads(arguments.draw, arguments.seed, arguments.ragged), arguments.judge_own);
+  fmt::print("{}", accuracy::own_tables(accuracy::judge_own(points, studies::target(arguments.machine, own_kernel))));
 }
 
 accuracy::Judged judge(const std::vector<accuracy::Point>& points, const std::string& machine_name) {
@@ -197,6 +214,10 @@ int main(int argc, char** argv) {
   }
   try {
     if (!arguments.root.empty()) return write_all(arguments);
+    if (!arguments.judge_own.empty()) {
+      print_own_tables(arguments);
+      return 0;
+    }
     if (arguments.draw > 0) {
       for (const auto& workload : accuracy::draw_workloads(arguments.draw, arguments.seed, arguments.ragged)) {
         fmt::print("{}\n", workloads::to_json(workload));

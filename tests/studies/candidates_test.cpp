@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <set>
+#include <string>
 
 #include "simulator/alternatives.h"
 #include "studies/choose.h"
@@ -69,13 +71,17 @@ TEST(Candidates, TheChoiceSaysItsKernelAndIsNoSlowerThanThePlainSplit) {
   }
 }
 
-TEST(Candidates, HeadsOfSeveralQueriesArePacked) {
+TEST(Candidates, HeadsOfSeveralQueriesArePackedOrNot) {
   const Target target = own_kernels();
   const workloads::Workload w = workloads::parse_spec("h=16/2,d=128:4q4s4k");
   const auto kernels = simulator::alternatives(*target.kernel, w, target.machine, 32);
+  std::set<std::string> rules;
   for (const Candidate& candidate : candidates(w, target.machine, kernels)) {
-    EXPECT_EQ(candidate.schedule.rfind("fixed-split", 0), std::string::npos) << candidate.schedule;
+    rules.insert(candidate.schedule.substr(0, candidate.schedule.find_first_of(":+")));
   }
+  EXPECT_EQ(rules, (std::set<std::string>{"fixed-size", "fixed-split", "lean"}));
+  // Six query heads of three KV heads with six queries each: on an H200 their own tiles took 8.3 us, packed ones 21.7.
+  EXPECT_EQ(choose(workloads::parse_spec("h=9/3,d=128:1q6s544"), target).plan.schedule.rfind("fixed-split", 0), 0U);
 }
 
 }  // namespace
