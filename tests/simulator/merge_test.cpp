@@ -13,9 +13,6 @@ namespace {
 
 using schedules::MergeKind;
 
-constexpr double kMs = 1e-3;
-constexpr double kTolerance = 1e-9;
-
 KernelProfile merging_kernel() {
   KernelProfile kernel = toy::kernel(1);
   kernel.merge_launch_seconds = 10 * kMs;

@@ -10,9 +10,6 @@
 namespace splitwave::simulator {
 namespace {
 
-constexpr double kMs = 1e-3;
-constexpr double kTolerance = 1e-9;
-
 TEST(Simulate, OneWaveTakesAsLongAsItsLongestCta) {
   EXPECT_NEAR(toy::seconds({1000, 1000}, toy::machine(2), toy::kernel(1)), 1 * kMs, kTolerance);
   EXPECT_NEAR(toy::seconds({1000, 3000}, toy::machine(2), toy::kernel(1)), 3 * kMs, kTolerance);

@@ -7,6 +7,13 @@
 #include "schedules/plan.h"
 #include "simulator/simulate.h"
 
+namespace splitwave::simulator {
+
+inline constexpr double kMs = 1e-3;
+inline constexpr double kTolerance = 1e-9;
+
+}  // namespace splitwave::simulator
+
 namespace splitwave::simulator::toy {
 
 /// `sms` SMs, one GPC. Little's law gives a lone CTA of kernel() 1 GB/s; DRAM gives 100 GB/s; all else is free.
