@@ -24,7 +24,8 @@ enum class SlotState : std::uint8_t { idle, timed, waiting, joining, streaming }
 struct Slot {
   double until = 0;             ///< timed: when the phase ends; waiting: when it ended
   double bytes = 0;             ///< of the current item
-  double arithmetic_until = 0;  ///< end of the item before, which may still be computed while this one streams
+  double arithmetic_until = 0;  ///< end of the item before, which may still be computed while this one streams; of the
+                                ///< first: the list's start
   std::int32_t list = -1;
   std::int32_t item = 0;  ///< current item; past the list's last one while the CTA finishes
   std::int32_t item_end = 0;

@@ -22,9 +22,14 @@ bool reads_once(const Workload& workload, const Plan& plan) {
   });
 }
 
+/// What L2 keeps of data that are read again.
+double kept_bytes(const Machine& machine) {
+  return machine.l2_kept * static_cast<double>(machine.l2_bytes);
+}
+
 /// True if K and V, once read, all stay in L2. A cyclic read of more keeps a part at best.
 bool stays_in_l2(const Workload& workload, const Machine& machine) {
-  return static_cast<double>(workloads::kv_bytes(workload)) <= machine.l2_kept * static_cast<double>(machine.l2_bytes);
+  return static_cast<double>(workloads::kv_bytes(workload)) <= kept_bytes(machine);
 }
 
 /// Share of the launches whose first touches meet pages that no TLB holds. The caches of successive launches, a model's
@@ -49,7 +54,7 @@ Shares shares_of(const Workload& workload, const Plan& plan, const Machine& mach
   for (const schedules::Item& item : plan.items) read += item.tokens();
   const double list_bytes =
       read * static_cast<double>(workloads::kv_bytes_per_token(workload.geometry)) / std::max(1, plan.lists());
-  const double l2 = machine.l2_kept * static_cast<double>(machine.l2_bytes);
+  const double l2 = kept_bytes(machine);
   const bool all = stays_in_l2(workload, machine) || l2 >= list_bytes * plan.lists();
   const std::int64_t kept = all ? plan.lists() : static_cast<std::int64_t>(l2 / list_bytes);
   const KvTokens tokens = count_shared_reads(workload, plan, resident, kept);

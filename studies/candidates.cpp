@@ -64,6 +64,11 @@ ListCosts list_costs(const KernelProfile& kernel, const simulator::Machine& mach
   return {prologue + kernel.epilogue_seconds, chain / machine.clock_hz};
 }
 
+/// Of all K and V after the start of a list, at least.
+double stream_bound(const Facts& facts, const ListCosts& costs, const simulator::Machine& machine) {
+  return costs.list + facts.bytes / machine.dram_bytes_per_second;
+}
+
 /// Merging so many parts, at least.
 double merge_bound(const KernelProfile& kernel, const simulator::Machine& machine, std::int64_t parts) {
   if (parts <= 1) return 0;
@@ -84,7 +89,7 @@ double split_bound(const Facts& facts, const KernelProfile& kernel, const simula
   const ListCosts costs = list_costs(kernel, machine);
   const double list =
       costs.list + std::floor(static_cast<double>(facts.longest) / static_cast<double>(parts)) * costs.token;
-  const double stream = costs.list + facts.bytes / machine.dram_bytes_per_second;
+  const double stream = stream_bound(facts, costs, machine);
   return machine.launch_seconds + std::max(stream, static_cast<double>(waves) * list) +
          merge_bound(kernel, machine, parts);
 }
@@ -95,7 +100,7 @@ double piece_bound(const Facts& facts, const KernelProfile& kernel, const simula
   const ListCosts costs = list_costs(kernel, machine);
   const double work = (static_cast<double>(lists) * costs.list + facts.tokens * costs.token) /
                       static_cast<double>(std::min(workers, lists));
-  const double stream = costs.list + facts.bytes / machine.dram_bytes_per_second;
+  const double stream = stream_bound(facts, costs, machine);
   const std::int64_t parts = (facts.longest + size - 1) / size;
   const double longest = costs.list + std::min(size, facts.longest) * costs.token;
   return machine.launch_seconds + std::max({stream, work, longest}) + merge_bound(kernel, machine, parts);
@@ -110,7 +115,7 @@ double heads_bound(const Workload& workload, const Facts& facts, const KernelPro
   const auto lists = static_cast<double>(facts.outputs * group);
   const double work = (lists * costs.list + facts.tokens * group * costs.token) /
                       static_cast<double>(std::max<std::int64_t>(1, workers));
-  const double stream = costs.list + facts.bytes / machine.dram_bytes_per_second;
+  const double stream = stream_bound(facts, costs, machine);
   const double longest = costs.list + static_cast<double>(facts.longest / splits) * costs.token;
   return machine.launch_seconds + std::max({stream, work, longest}) +
          (facts.uniform ? merge_bound(kernel, machine, parts) : 0);
@@ -123,7 +128,7 @@ double lean_bound(const Facts& facts, const KernelProfile& kernel, const simulat
   const ListCosts costs = list_costs(kernel, machine);
   const double list = costs.list + std::max(0.0, items - 1) * (kernel.epilogue_seconds + kernel.item_seconds) +
                       facts.tokens / static_cast<double>(workers) * costs.token;
-  return machine.launch_seconds + std::max(costs.list + facts.bytes / machine.dram_bytes_per_second, list);
+  return machine.launch_seconds + std::max(stream_bound(facts, costs, machine), list);
 }
 
 /// Lists of a plan that cuts every output into pieces of `size` tokens.
@@ -149,39 +154,39 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
   const auto [least, most] =
       std::minmax_element(kernels.begin(), kernels.end(),
                           [](const KernelProfile& a, const KernelProfile& b) { return a.most_rows < b.most_rows; });
-  // Small tiles of a head each are worked on sooner than one tall tile, though each reads K and V.
-  const auto add_heads = [&](const KernelProfile& kernel, std::int64_t workers) {
-    const std::int64_t lists = facts.outputs * workload.geometry.group();
+  const auto add_split = [&](const KernelProfile& kernel, std::int32_t splits, double least_seconds) {
+    const char* merge = splits == 1 ? "" : "+last_arriver";
+    all.push_back({fmt::format("fixed-split:{}{}", splits, merge), &kernel, least_seconds});
+  };
+  // Every number of splits that neither crowds the workers nor leaves a list less than a tile for each CTA.
+  const auto add_splits = [&](const KernelProfile& kernel, std::int64_t workers, std::int64_t outputs,
+                              const auto& bound) {
     for (const std::int32_t splits : kSplits) {
-      const bool crowded = lists * splits > kMostWaves * workers;
+      const bool crowded = outputs * splits > kMostWaves * workers;
       if (splits > 1 && (crowded || facts.longest < splits * kernel.cluster * kCandidateTileTokens)) break;
-      all.push_back({fmt::format("fixed-split:{}{}", splits, splits == 1 ? "" : "+last_arriver"), &kernel,
-                     heads_bound(workload, facts, kernel, machine, workers, splits)});
+      add_split(kernel, splits, bound(splits));
     }
   };
   for (const KernelProfile& kernel : kernels) {
     const std::int64_t workers = simulator::grid_of(machine, kernel).resident();
-    const auto add_split = [&](std::int32_t splits) {
-      const char* merge = splits == 1 ? "" : "+last_arriver";
-      all.push_back({fmt::format("fixed-split:{}{}", splits, merge), &kernel,
-                     facts.uniform ? split_bound(facts, kernel, machine, workers, splits)
-                                   : piece_bound(facts, kernel, machine, workers, facts.outputs, facts.longest)});
+    const auto whole_bound = [&] {
+      return facts.uniform ? split_bound(facts, kernel, machine, workers, 1)
+                           : piece_bound(facts, kernel, machine, workers, facts.outputs, facts.longest);
     };
     if (kernel.most_tokens > 0) {
-      if (facts.longest <= kernel.most_tokens) add_split(1);
+      if (facts.longest <= kernel.most_tokens) add_split(kernel, 1, whole_bound());
       continue;
     }
     if (packs_splits) {
-      for (const std::int32_t splits : kSplits) {
-        const bool crowded = facts.outputs * splits > kMostWaves * workers;
-        if (splits > 1 && (crowded || facts.longest < splits * kernel.cluster * kCandidateTileTokens)) break;
-        add_split(splits);
-      }
+      add_splits(kernel, workers, facts.outputs,
+                 [&](std::int32_t splits) { return split_bound(facts, kernel, machine, workers, splits); });
     } else {
       if (workloads::max_query_len(workload) <= 1) {
-        add_split(1);
+        add_split(kernel, 1, whole_bound());
       } else if (kernel.most_rows == least->most_rows) {
-        add_heads(kernel, workers);
+        // Small tiles of a head each are worked on sooner than one tall tile, though each reads K and V.
+        add_splits(kernel, workers, facts.outputs * workload.geometry.group(),
+                   [&](std::int32_t splits) { return heads_bound(workload, facts, kernel, machine, workers, splits); });
       }
       if (kernel.most_rows < most->most_rows) continue;
       for (const auto& [size, lists] : sizes) {

@@ -106,12 +106,17 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   return arguments.root.empty() ? arguments.files.size() == 2 : arguments.files.empty();
 }
 
+/// A machine that runs all plans on the kernel.
+studies::Target target_with(const std::string& machine, std::string kernel) {
+  studies::Overrides overrides;
+  overrides.kernel = std::move(kernel);
+  return studies::target(machine, overrides);
+}
+
 void print_own_tables(const Arguments& arguments) {
-  studies::Overrides own_kernel;
-  own_kernel.kernel = arguments.kernel;
   const std::vector<accuracy::Point> points = accuracy::read_own_times(
       accuracy::draw_workloads(arguments.draw, arguments.seed, arguments.ragged), arguments.judge_own);
-  fmt::print("{}", accuracy::own_tables(accuracy::judge_own(points, studies::target(arguments.machine, own_kernel))));
+  fmt::print("{}", accuracy::own_tables(accuracy::judge_own(points, target_with(arguments.machine, arguments.kernel))));
 }
 
 accuracy::Judged judge(const std::vector<accuracy::Point>& points, const std::string& machine_name) {
@@ -169,9 +174,7 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
                                                 judge(h200, "h200"), judge(a100, "a100")};
   const std::vector<accuracy::Point> own = read_all(kOnAllSms, data);
   const std::vector<accuracy::Point> parts = read_all(kOnSomeSms, data);
-  studies::Overrides own_kernel;
-  own_kernel.kernel = simulator::kOwnKernel;
-  const studies::Target own_target = studies::target("h200-calibrated", own_kernel);
+  const studies::Target own_target = target_with("h200-calibrated", std::string(simulator::kOwnKernel));
   const std::vector<accuracy::JudgedPoint> own_judged = accuracy::judge_own(own, own_target);
   const std::string own_tables = accuracy::own_tables(own_judged) +
                                  "\nWith one mechanism of the model taken out at a time:\n\n" +
