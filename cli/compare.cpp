@@ -61,6 +61,7 @@ MachineOptions predicted_machines(const CompareOptions& options) {
 studies::Comparison load(const CompareOptions& options) {
   const MachineOptions machines = predicted_machines(options);
   require_energy(options.executor.name, options.budget.energy_seconds);
+  require_device(options.executor);
   require_executor(options.executor.name);
   studies::Comparison comparison;
   comparison.begin = fmt::gmtime(std::chrono::system_clock::to_time_t(std::chrono::system_clock::now()));
@@ -114,6 +115,7 @@ void add_compare(CLI::App& program, int& status) {
   add_schedule_option(*verb, options->schedules);
   add_executor_option(*verb, options->executor.name);
   add_threads_option(*verb, options->executor.threads);
+  add_calibration_option(*verb, options->executor.constants);
   add_samples_option(*verb, options->budget.samples);
   add_energy_option(*verb, options->budget.energy_seconds);
   add_out_option(*verb, options->out,

@@ -224,6 +224,19 @@ std::vector<studies::Target> load_machines(const MachineOptions& options, std::i
   return machines;
 }
 
+void add_calibration_option(CLI::App& app, studies::DeviceConstants& constants) {
+  app.add_option_function<std::vector<std::string>>(
+         "--calibration",
+         [&constants](const std::vector<std::string>& files) {
+           constants = {files[0], files[1]};
+         },
+         "with --executor cuda: the device's constants as 'splitwave calibrate --executor cuda' wrote them (--out and "
+         "--kernel-out), for choices and predictions, instead of the shipped ones")
+      ->delimiter(',')
+      ->expected(2)
+      ->type_name("MACHINE.json,KERNELS.json");
+}
+
 void add_device_sms_option(CLI::App& app, std::int32_t& sms) {
   app.add_option("--sms", sms, "with --executor cuda: run on so many of the device's SMs, a green context")
       ->type_name("N")

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "studies/measure_cuda.h"
 #include "studies/target.h"
 #include "workloads/workload.h"
 
@@ -63,6 +64,9 @@ std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options);
 /// The machines that the options stand for (studies::targets). Tells the user what there is to know about them. Throws
 /// InputError also for --measure-cpu where none is this computer's CPU.
 std::vector<studies::Target> load_machines(const MachineOptions& options, std::int32_t threads);
+
+/// --calibration, for verbs that run on a CUDA device.
+void add_calibration_option(CLI::App& app, studies::DeviceConstants& constants);
 
 /// --sms of verbs that run on a CUDA device.
 void add_device_sms_option(CLI::App& app, std::int32_t& sms);

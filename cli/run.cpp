@@ -87,6 +87,7 @@ int run_all(const RunOptions& options) {
                            " has threads, not SMs; allowed: --executor cuda, or --threads");
   }
   require_energy(options.executor.name, options.budget.energy_seconds);
+  require_device(options.executor);
   require_executor(options.executor.name);
   if (!options.trace.empty()) require_timelines(options.executor.name);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
@@ -123,6 +124,7 @@ void add_run(CLI::App& program, int& status) {
   add_executor_option(*verb, options->executor.name);
   add_threads_option(*verb, options->executor.threads);
   add_device_sms_option(*verb, options->executor.sms);
+  add_calibration_option(*verb, options->executor.constants);
   add_samples_option(*verb, options->budget.samples);
   add_energy_option(*verb, options->budget.energy_seconds);
   add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");

@@ -32,7 +32,7 @@ Plan plan_of(const Workload& workload, const KernelConfig& config, bool one_list
 
 Plan split_plan(const Workload& workload, const KernelConfig& config, std::int32_t parts, ProbeKind kind) {
   schedules::Grid grid;
-  grid.sms = parts;
+  grid.sms = parts * static_cast<std::int32_t>(workload.requests.size());
   grid.tile_q = 8 * config.row_tiles;
   grid.tile_kv = kTileKv;
   if (kind == ProbeKind::host) return schedules::make_plan("lean", workload, grid);
@@ -62,7 +62,7 @@ class ConfigProbes {
     const bool whole_item = probe_.config.stages == 1;
     if (!whole_item) {
       if (!probe_.masked) time(ProbeKind::empty, 0, 1, 0, true);  // two queries have two tokens at least
-      for (const std::int32_t rounds : {1, 9}) time(ProbeKind::item, rounds * round_, 1, rounds * round_, true);
+      items_of_rounds(true);
       for (const std::int32_t items : {2, 6}) time(ProbeKind::items, items, items, round_, false);
       if (probe_.config.cluster == 1 && !probe_.masked) merges();
       if (probe_.config.cluster == 1) queue();
@@ -72,9 +72,11 @@ class ConfigProbes {
     if (!probe_.masked) waves();
     if (probe_.masked) return;  // kernels for single items have single queries
     if (!whole_item) time(ProbeKind::empty, 0, 1, 0, false);
-    time(ProbeKind::item, round_, 1, round_, false);
-    if (whole_item) return time(ProbeKind::item, round_ / 2, 1, round_ / 2, false);
-    time(ProbeKind::item, 9 * round_, 1, 9 * round_, false);
+    if (whole_item) {
+      for (const std::int32_t tokens : {round_, round_ / 2}) time(ProbeKind::item, tokens, 1, tokens, false);
+    } else {
+      items_of_rounds(false);
+    }
     table();
   }
 
@@ -92,21 +94,36 @@ class ConfigProbes {
     found_(probe_);
   }
 
+  /// Lists of one item each, by the kernel that runs any plan.
+  void time_lists(ProbeKind kind, std::int32_t lists, std::int32_t tokens) {
+    const Workload w = workload(lists, tokens);
+    report(kind, lists, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, true, options_), true);
+  }
+
   void time(ProbeKind kind, std::int32_t count, std::int32_t items, std::int32_t tokens, bool any_plan) {
     const Workload w = workload(items, tokens);
     report(kind, count, seconds_of(w, plan_of(w, probe_.config, items > 1), probe_.config, any_plan, options_),
            any_plan || items > 1);
   }
 
+  /// Of one round, of the first one of each stage, and of eight more.
+  void items_of_rounds(bool any_plan) {
+    const std::int32_t stages = probe_.config.stages;
+    for (const std::int32_t rounds : {1, stages, stages + 8}) {
+      time(ProbeKind::item, rounds * round_, 1, rounds * round_, any_plan);
+    }
+  }
+
   void merges() {
     for (const std::int32_t parts : {2, 8, 32}) {
-      const Workload w = workload(1, parts * round_);
       for (const ProbeKind kind : {ProbeKind::splits, ProbeKind::host, ProbeKind::kernel}) {
         if (kind == ProbeKind::host && parts == 32) continue;
+        const Workload w = workload(kind == ProbeKind::kernel ? kMergedLists / parts : 1, parts * round_);
         report(kind, parts, seconds_of(w, split_plan(w, probe_.config, parts, kind), probe_.config, true, options_),
                true);
       }
     }
+    time_lists(ProbeKind::unmerged, kMergedLists, round_);
   }
 
   void queue() {
@@ -160,8 +177,8 @@ class ConfigProbes {
 }  // namespace
 
 std::string to_string(ProbeKind kind) {
-  constexpr std::array<const char*, 11> kNames = {"empty", "item",        "items", "splits", "host", "kernel",
-                                                  "queue", "short_items", "crowd", "waves",  "table"};
+  constexpr std::array<const char*, 12> kNames = {"empty",    "item",  "items",       "splits", "host",  "kernel",
+                                                  "unmerged", "queue", "short_items", "crowd",  "waves", "table"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

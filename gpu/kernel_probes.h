@@ -16,11 +16,12 @@ namespace splitwave::gpu {
 /// The kinds of probes. A round is as many tokens as a worker's warps take at a time, one chunk each.
 enum class ProbeKind {
   empty,        ///< one item without tokens
-  item,         ///< one item of `count` tokens
+  item,         ///< one item of `count` tokens: a round, one for each stage, and eight more
   items,        ///< one list of `count` items of a round each
   splits,       ///< one output in `count` parts of a round, merged by the last arriver
   host,         ///< the same, merged by the CTA of the first part
-  kernel,       ///< the same, merged by a second kernel
+  kernel,       ///< outputs of `count` parts in kMergedLists lists, merged by a second kernel
+  unmerged,     ///< so many lists of a round each without merges
   queue,        ///< `count` lists of a round each that one worker takes from a queue
   short_items,  ///< one list of `count` items of 16 tokens
   crowd,        ///< such a list in each worker that is resident
@@ -28,6 +29,9 @@ enum class ProbeKind {
   table         ///< one of two items of different lengths, at most a round: items come from the table
 };
 std::string to_string(ProbeKind kind);
+
+/// Of the probes of merge kernels: as in any batch, the slowest of many merges counts.
+inline constexpr std::int32_t kMergedLists = 128;
 
 struct KernelProbe {
   workloads::Geometry geometry;

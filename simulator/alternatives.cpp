@@ -135,6 +135,7 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
   if (single) {
     result.prologue_seconds = kernel.single_item_prologue_seconds + (uniform(workload) ? 0 : kernel.table_seconds);
     result.crowd_start_seconds = kernel.single_item_crowd_start_seconds;
+    result.first_round_seconds = kernel.single_item_first_round_seconds;
     result.chain_clocks = paged ? kernel.paged_single_item_chain_clocks : kernel.single_item_chain_clocks;
   }
   if (paged) result.prologue_seconds += kernel.paged_seconds;

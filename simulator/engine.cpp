@@ -43,15 +43,29 @@ const Engine::Fill& Engine::fill(std::size_t cost) {
   return fill_;
 }
 
+/// The same for warps that load and compute in turn. A latency passes before the first byte, and each warp waits for
+/// the whole of its first tile. The other stages' first tiles come without a latency of their own, which the stream's
+/// rate counts where latencies are the limit.
+double Engine::ring_fill_seconds(double bytes, const Fill& start) const {
+  const MemoryLaw& law = work_->law;
+  const double latency = kernel_->exposed_latencies * law.latency_seconds;
+  const double lone = law.bytes_in_flight / (law.latency_seconds + law.refill_seconds);
+  const double tile = kernel_->tile_tokens * work_->bytes_per_token;
+  if (!start.arithmetic_bound && start.share <= lone) return latency;
+  const double transfer = std::min(bytes, tile) / start.share;
+  const double further = std::ceil(std::min(bytes, law.bytes_in_flight) / tile) - 1;
+  const double seconds = latency + transfer + further * kernel_->first_round_seconds;
+  if (start.arithmetic_bound) return seconds;
+  return seconds + further * std::max(law.refill_seconds, transfer) - std::min(bytes, law.bytes_in_flight) / lone;
+}
+
 /// Latency before a stream of `bytes` that nothing hides.
 double Engine::fill_seconds(double bytes, const Fill& start) const {
   if (start.share <= 0) return 0;
   const MemoryLaw& law = work_->law;
-  // Rings work on what is there while they wait for more; a kernel that holds its items has asked for all of it.
-  if (kernel_->most_tokens > 0) {
-    return std::max(start.seconds, law.latency_seconds * (1 - std::min(1.0, bytes / law.bytes_in_flight)));
-  }
-  if (kernel_->refills_after_use) return kernel_->exposed_latencies * law.latency_seconds;
+  // A kernel that holds its items has asked for all of it: nothing is worked on before a latency has passed.
+  if (kernel_->most_tokens > 0) return kernel_->exposed_latencies * law.latency_seconds;
+  if (kernel_->refills_after_use) return ring_fill_seconds(bytes, start);
   const double tile = kernel_->tile_tokens * work_->bytes_per_token;
   double seconds = start.seconds;
   // Less than a window's bytes take one latency all the same. Where arithmetic is the limit, a partial tile takes a

@@ -74,11 +74,13 @@ struct KernelProfile {
   bool masked = false;           ///< takes tiles whose rows see different ranges, and only those
   double chain_clocks = 0;       ///< per KV token of a CTA alone on its SM: its warps' chains of instructions. 0: none
   double latency_scale = 1;      ///< its requests' latency over the machine's, which batches of register loads showed
-  bool refills_after_use = false;           ///< a tile is requested when the one in its place has been worked on
+  double first_round_seconds = 0;  ///< more of the first tile of each stage behind the first one than of later ones
+  bool refills_after_use = false;  ///< a tile is requested when the one in its place has been worked on
   double single_item_prologue_seconds = 0;  ///< in place of the prologue where each list has one item (single_item())
   double table_seconds = 0;                 ///< more of it where the item comes from a table
   double single_item_chain_clocks = 0;      ///< in place of chain_clocks there
-  double paged_chain_clocks = 0;            ///< in place of chain_clocks with paged K and V
+  double single_item_first_round_seconds = 0;  ///< in place of first_round_seconds there
+  double paged_chain_clocks = 0;               ///< in place of chain_clocks with paged K and V
   double paged_single_item_chain_clocks = 0;
   double crowded_clocks = 0;        ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates
   double item_crowded_seconds = 0;  ///< in place of item_seconds with as many CTAs on an SM as fit

@@ -41,10 +41,13 @@ struct Machine {
   double dram_peak_bytes_per_second = 0;  ///< data sheet
   double dram_bytes_per_second = 0;       ///< plateau that a plain read reaches
   double dram_asymptote = 0;              ///< bandwidth at which the loaded latency would be infinite, byte/s
-  double dram_latency_seconds = 0;        ///< unloaded, from a CTA's request to its data
-  double dram_queue_seconds = 0;          ///< growth of the latency with load: W of L = L0 + W rho / (1 - rho)
-  double cold_seconds = 0;         ///< once per kernel whose data is not in L2: first touch of pages that no TLB holds
-  double sm_bytes_per_second = 0;  ///< most that one SM can take in
+  /// What memory delivers, of its bandwidth, of rows of 128, 256 and 512 bytes between those of other heads that are
+  /// read at other times. Empty: all of it.
+  std::vector<double> row_shares;
+  double dram_latency_seconds = 0;  ///< unloaded, from a CTA's request to its data
+  double dram_queue_seconds = 0;    ///< growth of the latency with load: W of L = L0 + W rho / (1 - rho)
+  double cold_seconds = 0;          ///< once per kernel whose data is not in L2: first touch of pages that no TLB holds
+  double sm_bytes_per_second = 0;   ///< most that one SM can take in
   std::int64_t l2_bytes = 0;
   double l2_kept = 1;  ///< share of it up to which data that are read again and again all stay
   double l2_bytes_per_second = 0;

@@ -13,6 +13,9 @@ using schedules::OutputTile;
 using schedules::Plan;
 using workloads::Workload;
 
+/// More than any memory delivers in a latency.
+constexpr double kUnlimitedBytes = 1e9;
+
 /// True if no two outputs read the same K and V: every tile holds the whole group and all queries of its request.
 bool reads_once(const Workload& workload, const Plan& plan) {
   const std::int32_t group = workload.geometry.group();
@@ -38,6 +41,18 @@ bool stays_in_l2(const Workload& workload, const Machine& machine) {
 double new_pages(const Workload& workload) {
   constexpr double page_bytes = 2 << 20;  // of the CUDA driver's device memory
   return std::min(1.0, static_cast<double>(workloads::kv_bytes(workload)) / page_bytes);
+}
+
+/// Share of DRAM's bandwidth that the workload's rows of K and V let through: one token's of one head, which lies
+/// between those of other heads, opens a DRAM page of its own for few bytes.
+double row_share(const Workload& workload, const Machine& machine) {
+  const workloads::Geometry& g = workload.geometry;
+  const bool contiguous = g.kv_heads == 1 || workload.kv.layout == workloads::KvLayout::bhsd;
+  if (machine.row_shares.empty() || contiguous) return 1;
+  const std::int64_t bytes = std::int64_t{g.head_dim} * workloads::bytes_per_element(g.dtype);
+  std::size_t i = 0;
+  for (std::int64_t row = 256; row <= bytes; row *= 2) ++i;
+  return i < machine.row_shares.size() ? machine.row_shares[i] : 1;
 }
 
 /// Shares of the K and V that the items read.
@@ -109,7 +124,12 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   }
   const bool warm = options.l2 == L2State::warm && stays_in_l2(workload, machine);
   const Shares shares = shares_of(workload, plan, machine, warm, resident);
-  work.law = memory_law(machine, static_cast<double>(kernel.bytes_in_flight), shares.dram, shares.waited);
+  // What asks for all of an item at once waits for no latency while it streams.
+  const double bytes_in_flight = kernel.most_tokens > 0 ? kUnlimitedBytes : static_cast<double>(kernel.bytes_in_flight);
+  work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
+  const double rows = row_share(workload, machine);
+  work.law.plateau *= rows;
+  work.law.asymptote *= rows;
   // By how much L2 is nearer than memory does not depend on how a kernel asks.
   work.law.latency_seconds += (kernel.latency_scale - 1) * machine.dram_latency_seconds;
   work.law.refill_seconds = kernel.refill_seconds;
@@ -119,7 +139,10 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   if (!warm) {
     work.cold_seconds =
         machine.cold_seconds * new_pages(workload) * kernel.cold_loads + machine.first_burst_seconds.value_or(0);
-    if (kernel.reads_table) work.table_seconds = machine.dram_latency_seconds * kernel.latency_scale;
+    // Each launch reads the table that the one before has read: it is in L2 but for what came in between.
+    if (kernel.reads_table && !stays_in_l2(workload, machine)) {
+      work.table_seconds = machine.dram_latency_seconds - machine.l2_latency_seconds;
+    }
   }
   return work;
 }

@@ -59,12 +59,19 @@ class Times {
     config.cluster = cluster;
     return gpu::round_tokens(config);
   }
-  /// A round's arithmetic, from one round to nine.
+  /// A round's arithmetic, of the eight after each stage's first one.
   double chain(std::int32_t cluster, bool any_plan, bool paged = false) const {
     const std::int32_t tokens = round(cluster);
-    return (at(cluster, any_plan, ProbeKind::item, 9 * tokens, paged) -
-            at(cluster, any_plan, ProbeKind::item, tokens, paged)) /
+    return (at(cluster, any_plan, ProbeKind::item, (probed_.config.stages + 8) * tokens, paged) -
+            at(cluster, any_plan, ProbeKind::item, probed_.config.stages * tokens, paged)) /
            8;
+  }
+  /// What the first rounds of the stages behind the first one take longer, each.
+  double first_rounds(bool any_plan) const {
+    const std::int32_t further = probed_.config.stages - 1;
+    const double rounds =
+        at(1, any_plan, ProbeKind::item, probed_.config.stages * round(1)) - at(1, any_plan, ProbeKind::item, round(1));
+    return rounds / further - chain(1, any_plan);
   }
 
  private:
@@ -119,6 +126,12 @@ class Writer {
     return list;
   }
 
+  /// Of a worker's first round from L2, each CTA of a cluster its own part.
+  double transfer(std::int32_t cluster) const {
+    const double bytes = 4.0 * probed_.geometry.head_dim * times_.round(cluster) / cluster;
+    return bytes / base_.ring_l2_bytes_per_second * 1e9;
+  }
+
   void resources() {
     const gpu::KernelResources& alone = probed_.resources.front();
     const KernelConfig& c = probed_.config;
@@ -141,13 +154,19 @@ class Writer {
       const double wave = times_.each(cluster, false, ProbeKind::waves);
       const double on_sm = probed_.resources[i].where.ctas_per_sm;
       if (i == 0) crowded = on_sm > 1 ? wave / on_sm : 0;
-      single.push_back(rounded(std::max(0.0, lone - launch_ - latency_ - crowded)));
+      single.push_back(rounded(std::max(0.0, lone - launch_ - latency_ - transfer(cluster) - crowded)));
     }
     add("fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
     add("single_item_fixed", "ns", single);
     add("most_tokens", "token", times_.round(1), "derived");
     add_clocks("crowded_clocks", crowded, times_.round(1));
+    table();
     single_crowd_start();
+  }
+
+  void table() {
+    const std::int32_t round = times_.round(1);
+    add_ns("table", times_.at(1, false, ProbeKind::table, round) - times_.at(1, false, ProbeKind::item, round));
   }
 
   void single_crowd_start() {
@@ -160,7 +179,7 @@ class Writer {
     if (probed_.masked) {
       add("fixed", "ns", by_cluster([&](std::int32_t c) {
             const double first = times_.at(c, true, ProbeKind::items, 2) - times_.each(c, true, ProbeKind::items);
-            return first - times_.chain(c, true) - latency_ - launch_;
+            return first - times_.chain(c, true) - latency_ - transfer(c) - launch_;
           }));
       edge();
       add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
@@ -173,8 +192,7 @@ class Writer {
     const bool single_item = probed_.resources.front().single_item;
     add("single_item_fixed", "ns", single_item ? empty(false) : by_cluster([](std::int32_t) { return 0.0; }));
     if (!single_item) return;
-    const std::int32_t round = times_.round(1);
-    add_ns("table", times_.at(1, false, ProbeKind::table, round) - times_.at(1, false, ProbeKind::item, round));
+    table();
     single_crowd_start();
   }
 
@@ -189,7 +207,10 @@ class Writer {
   void chains() {
     const std::int32_t round = times_.round(1);
     add_clocks("chain_clocks", times_.chain(1, true), round);
-    if (probed_.resources.front().single_item) add_clocks("single_item_chain_clocks", times_.chain(1, false), round);
+    add_ns("first_rounds", times_.first_rounds(true));
+    if (!probed_.resources.front().single_item) return;
+    add_clocks("single_item_chain_clocks", times_.chain(1, false), round);
+    add_ns("single_item_first_rounds", times_.first_rounds(false));
   }
 
   void items() {
@@ -218,11 +239,13 @@ class Writer {
     add_ns("merge", two - 2 * per_split);
     add_ns("merge_per_split", per_split);
     add_ns("merge_batch", (more(ProbeKind::splits, 32) - eight - 24 * per_split) / 3);
-    const double kernel_two = more(ProbeKind::kernel, 2);
-    const double kernel_split = (more(ProbeKind::kernel, 8) - kernel_two) / 6;
-    add_ns("merge_launch", kernel_two - 2 * kernel_split);
+    const auto kernel = [&](std::int32_t parts) {
+      return times.at(1, true, ProbeKind::kernel, parts) - times.at(1, true, ProbeKind::unmerged, gpu::kMergedLists);
+    };
+    const double kernel_split = (kernel(8) - kernel(2)) / 6;
+    add_ns("merge_launch", kernel(2) - 2 * kernel_split);
     add_ns("merge_kernel_per_split", kernel_split);
-    add_ns("merge_kernel_batch", (more(ProbeKind::kernel, 32) - more(ProbeKind::kernel, 8) - 24 * kernel_split) / 3);
+    add_ns("merge_kernel_batch", (kernel(32) - kernel(8) - 24 * kernel_split) / 3);
     // A cluster's CTAs share the fragments, which each one's warps take in turn.
     const std::int32_t fragments = probed_.config.row_tiles * probed_.geometry.head_dim / 16;
     const auto turns = [&](std::int32_t count) {

@@ -26,7 +26,8 @@ std::vector<ProbedConfig> gather(const std::vector<gpu::KernelProbe>& probes);
 /// What the machine's constants say of what the probes include, seconds.
 struct ProbeBase {
   double launch_seconds = 0;
-  double ring_l2_seconds = 0;  ///< latency of a ring of copies from L2
+  double ring_l2_seconds = 0;           ///< latency of a ring of copies from L2
+  double ring_l2_bytes_per_second = 0;  ///< of an SM that reads L2 alone
   double clock_hz = 0;
   double latency_scale = 1;  ///< latency of a ring of copies over the machine's
   std::string source;        ///< begins each constant's

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "cpu_reference/oracle.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
@@ -88,6 +89,11 @@ reports::Record record_start(const DevicePlan& planned, const Workload& workload
   return record;
 }
 
+/// Whether the target is a stand-in for a device that nothing is known of: its predictions are nobody's.
+bool is_stand_in(const Target& target) {
+  return target.name == gpu::current_device().name;
+}
+
 /// Records the last of two rounds over the copies of K and V, replayed as they are for times: it is warm, its K and V
 /// are cold.
 void trace_plan(const DevicePlan& planned, const Workload& workload, const Target& target, const OnDevice& here,
@@ -107,7 +113,7 @@ void trace_plan(const DevicePlan& planned, const Workload& workload, const Targe
   decoder.replay();
   decoder.synchronize();
   const gpu::Device device = gpu::current_device();
-  if (!machine_of_device(device.name).empty()) {
+  if (!is_stand_in(target)) {
     traces.push_back(predicted_trace(made, workload, target.machine.name));
   }
   traces.push_back(measured_trace(decoder.recording(), made, workload, device.name, device.sms));
@@ -165,6 +171,21 @@ void describe_energy(Executor& cuda, double seconds) {
                   seconds, limit ? fmt::format("; power limit {:.0f} W", *limit) : ""));
 }
 
+/// The device with constants of its own.
+Target calibrated_target(const DeviceConstants& constants, const gpu::Device& device) {
+  Overrides overrides;
+  overrides.sms = gpu::partition_sms();
+  overrides.kernel = constants.kernels;
+  Target result = target(constants.machine, overrides);
+  if (overrides.sms == 0 && result.machine.sms != device.sms) {
+    throw base::InputError(fmt::format("--calibration {}: {} SMs; allowed: a calibration of this device, which has {}",
+                                       base::printable(constants.machine), result.machine.sms, device.sms));
+  }
+  const std::string& name = result.machine.name;
+  result.name = overrides.sms == 0 ? name : fmt::format("{} (sms={})", name, overrides.sms);
+  return result;
+}
+
 void measure_on_cuda(const Workload& workload, const std::vector<std::string>& schedules, const Target& target,
                      const TimingBudget& budget, bool predicted, const MeasureOutput& to) {
   const gpu::MeasureOptions options = measure_options(budget);
@@ -173,7 +194,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
     to.watcher.begin(schedule + " on " + workload.name);
     try {
       const DevicePlan planned = plan_for(schedule, workload, target, to.traces != nullptr);
-      if (predicted && !machine_of_device(gpu::current_device().name).empty()) {
+      if (predicted && !is_stand_in(target)) {
         to.watcher.record(record_of(planned.predicted, workload, target));
       }
       if (!here) {
@@ -205,11 +226,12 @@ void require_cuda_timelines() {
   }
 }
 
-Target device_target() {
+Target device_target(const DeviceConstants& constants) {
   require_cuda();
   const gpu::Device device = gpu::current_device();
   const std::string machine = machine_of_device(device.name);
   Overrides overrides;
+  if (!constants.machine.empty()) return calibrated_target(constants, device);
   overrides.kernel = simulator::kOwnKernel;
   if (machine.empty()) {
     // The best known device with as many SMs: plans need a model, and nobody sees its predictions.
@@ -226,14 +248,14 @@ Target device_target() {
   return result;
 }
 
-Executor cuda_executor(const TimingBudget& budget, std::int32_t sms) {
+Executor cuda_executor(const TimingBudget& budget, std::int32_t sms, const DeviceConstants& constants) {
   require_cuda();
   Executor cuda;
   const std::int32_t all = gpu::current_device().sms;
   if (sms != 0 && sms != all) cuda.held = std::make_shared<gpu::SmPartition>(sms);
-  cuda.target = device_target();
+  cuda.target = device_target(constants);
+  gpu::settle_memory();
   const gpu::Device device = gpu::current_device();
-  const std::string machine = machine_of_device(device.name);
   cuda.environment = {
       {"Device", fmt::format("{}, driver {}, CUDA {}", device.name, device.driver, device.cuda)},
       {"SMs", fmt::format("{} of {}", device.sms, all)},
@@ -243,8 +265,9 @@ Executor cuda_executor(const TimingBudget& budget, std::int32_t sms) {
       {"Plans on the device",
        "each schedule's own tile sizes and merge, workers are CTAs, by the kernel with the least predicted time; auto: "
        "plan, kernel and clusters by the least predicted time"},
-      {"Prediction", machine.empty() ? "none: no machine of this name is known"
-                                     : "the simulator's, for the kernel that runs, on " + cuda.target.machine.name}};
+      {"Prediction", is_stand_in(cuda.target)
+                         ? "none: no machine of this name is known"
+                         : "the simulator's, for the kernel that runs, on " + cuda.target.machine.name}};
   if (budget.energy_seconds > 0) describe_energy(cuda, budget.energy_seconds);
   cuda.work = cuda_work;
   cuda.measure = measure_on_cuda;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "studies/measure.h"
 
@@ -15,12 +16,19 @@ void require_cuda();
 /// Throws as require_cuda(), and MissingError if the kernels do not record (docs/measuring.md).
 void require_cuda_timelines();
 
-/// The current CUDA device as a target of predictions, with the project's own kernels: the shipped machine that it is,
-/// calibrated where that is shipped too, with the SMs of the thread's partition. Throws as require_cuda().
-Target device_target();
+/// The files of a calibration of the device, to be taken instead of the shipped ones; both or none.
+struct DeviceConstants {
+  std::string machine;
+  std::string kernels;
+};
 
-/// The current CUDA device, or a part of its SMs (gpu/sm_partition.h); 0: all. Throws as require_cuda(), and InputError
-/// if it cannot be parted so.
-Executor cuda_executor(const TimingBudget& budget, std::int32_t sms = 0);
+/// The current CUDA device as a target of predictions, with the project's own kernels: as `constants` say, or else the
+/// shipped machine that it is, calibrated where that is shipped too; with the SMs of the thread's partition. Throws as
+/// require_cuda(), and InputError if `constants` are of other SMs or no such files.
+Target device_target(const DeviceConstants& constants = {});
+
+/// The current CUDA device, or a part of its SMs (gpu/sm_partition.h); 0: all. Throws as device_target(), and
+/// InputError if it cannot be parted so.
+Executor cuda_executor(const TimingBudget& budget, std::int32_t sms = 0, const DeviceConstants& constants = {});
 
 }  // namespace splitwave::studies

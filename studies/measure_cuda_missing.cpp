@@ -15,12 +15,12 @@ void require_cuda_timelines() {
   require_cuda();
 }
 
-Target device_target() {
+Target device_target(const DeviceConstants& /*constants*/) {
   require_cuda();
   return {};
 }
 
-Executor cuda_executor(const TimingBudget& /*budget*/, std::int32_t /*sms*/) {
+Executor cuda_executor(const TimingBudget& /*budget*/, std::int32_t /*sms*/, const DeviceConstants& /*constants*/) {
   require_cuda();
   return {};
 }

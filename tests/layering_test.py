@@ -25,8 +25,11 @@ ARROWS = {
 # their own, and the command line catches the device's errors, whose header needs nothing.
 MORE_ARROWS = {
     "studies/calibrate_cuda.cpp": ["gpu"],
+    "studies/calibrate_memory.cpp": ["gpu"],
+    "studies/calibrate_memory.h": ["gpu"],
     "studies/calibrate_power.cpp": ["gpu"],
     "studies/calibrate_power.h": ["gpu"],
+    "studies/calibration_work.h": ["gpu"],
     "studies/kernel_constants.cpp": ["gpu"],
     "studies/kernel_constants.h": ["gpu"],
     "studies/measure_cuda.cpp": ["gpu"],

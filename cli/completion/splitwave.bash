@@ -9,11 +9,11 @@ _splitwave_options() {
   local workload='--workload --seed' machine='--gpu --sms --bandwidth --l2 --clock --ctas-per-sm --kernel --measure-cpu'
   case $1 in
     '') echo '--version' ;;
-    compare) echo "$workload $machine --schedule --executor --threads --samples --energy --out --json" ;;
+    compare) echo "$workload $machine --schedule --executor --threads --samples --energy --calibration --out --json" ;;
     simulate) echo "$workload $machine --schedule --threads --out --json" ;;
     plan) echo "$workload $machine --schedule --threads --json --full" ;;
     run)
-      echo "$workload --schedule --algorithm --executor --threads --sms --samples --energy --out --trace --json" ;;
+      echo "$workload --schedule --algorithm --executor --threads --sms --samples --energy --calibration --out --trace --json" ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
@@ -45,7 +45,7 @@ _splitwave() {
     --algorithm) words="all $(_splitwave_names algorithms)" ;;
     --executor) words='cpu cuda' ;;
     --format) words='table csv json cpp python' ;;
-    -w | --workload | --kernel | --kernel-out | --out | --output | --merge | --file | --points | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    -w | --workload | --kernel | --kernel-out | --calibration | --out | --output | --merge | --file | --points | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len | --max-splits) return ;;
   esac
   if [[ -n $words ]]; then

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <numeric>
@@ -138,6 +139,32 @@ std::vector<ReadPoint> plain_read_memory() {
       const Rate rate = plain_rate({pool.data(), bytes, launches}, ctas, threads, stream.get());
       points.push_back({ctas, plain_bytes(threads), rate});
     }
+  }
+  return points;
+}
+
+std::vector<RowPoint> stream_rows() {
+  constexpr std::int32_t kHeads = 16;
+  const Device device = current_device();
+  const Stream stream = make_stream();
+  const ReadPool pool(stream.get());
+  std::vector<RowPoint> points;
+  for (const std::int32_t row_bytes : {0, 128, 256, 512}) {
+    StreamLaunch launch;
+    launch.data = pool.data();
+    launch.ctas = 2 * device.sms / kHeads * kHeads;
+    launch.bytes_in_flight = 64 * kKiB;
+    launch.keeps_in_l2 = false;
+    launch.region_bytes = round_down(pool.bytes() / launch.ctas, 256 * kKiB) - 128 * kKiB;
+    launch.region_stride = launch.region_bytes;
+    if (row_bytes > 0) {
+      launch.heads = kHeads;
+      launch.row_shift = std::countr_zero(static_cast<std::uint32_t>(row_bytes));
+      launch.region_stride = kHeads * launch.region_bytes;
+    }
+    const std::int64_t next = round_down(kStreamBytesPerCta, 128 * kKiB);
+    points.push_back(
+        {row_bytes, sample(launch, stream.get(), [&](StreamLaunch& one, int i) { one.offset = i * next; })});
   }
   return points;
 }

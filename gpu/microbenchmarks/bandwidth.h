@@ -46,6 +46,15 @@ std::vector<ReadPoint> stream_memory(bool interleaved);
 /// 64 KiB in flight at most. Bytes over the time until the last CTA ends.
 std::vector<ReadPoint> plain_read_memory();
 
+/// Rows that are read by a CTA of 64 KiB each, two to an SM, out of step with each other.
+struct RowPoint {
+  std::int32_t row_bytes = 0;  ///< rows of 16 heads lie side by side; 0: all of a CTA's bytes do
+  Rate rate;
+};
+/// Memory read by rows of 128, 256 and 512 bytes, a cache's tokens of one head of 64, 128 and 256 16-bit elements,
+/// after the same without rows. What was read leaves L2 first, as in the decode kernels.
+std::vector<RowPoint> stream_rows();
+
 /// L2 and beyond: footprints of 1 to 96 MiB, by one CTA of 128 KiB on each SM.
 std::vector<CachedPoint> stream_footprints();
 

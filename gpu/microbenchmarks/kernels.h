@@ -19,7 +19,8 @@ struct StreamCount {
   std::uint32_t unused;
 };
 
-/// CTA i reads the bytes [i * region_stride, + region_bytes) of `data` in a circle for a given time.
+/// CTA i reads the bytes [i * region_stride, + region_bytes) of `data` in a circle for a given time. By rows: it reads
+/// those of head i % heads of region i / heads, in which so many rows lie side by side.
 struct StreamParams {
   const char* data = nullptr;
   std::int64_t step = 0;                  ///< bytes from what the CTA's warps read at once to what they read next
@@ -27,6 +28,9 @@ struct StreamParams {
   std::int64_t region_bytes = 0;          ///< a multiple of `step`
   std::int64_t offset = 0;                ///< into the region, where reading begins; a multiple of `step`
   std::int64_t clocks = 0;                ///< that a warp reads for
+  std::int32_t heads = 1;                 ///< by rows
+  std::int32_t row_shift = 0;             ///< by rows: each has 1 << row_shift bytes
+  std::uint64_t l2_policy = 0;            ///< gpu/kernels/params.h
   const std::uint32_t* active = nullptr;  ///< bit mask of SM ids whose CTAs read; null: all
   StreamCount* counts = nullptr;          ///< [CTA][warp]
 };
@@ -94,6 +98,8 @@ struct EmptyParams {
 /// The stream with so many bytes in flight per CTA: 16, 32, 64, 128 or 224 KiB; throws std::logic_error for others.
 /// Dynamic shared memory: at least the bytes in flight.
 const void* stream_kernel(std::int64_t bytes_in_flight);
+/// The same with heads; 64 KiB in flight.
+const void* stream_rows_kernel();
 const void* scramble_kernel();
 const void* read_words_kernel();
 const void* chase_kernel();

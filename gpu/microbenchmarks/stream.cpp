@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "gpu/device.h"
+#include "gpu/kernels/params.h"
 #include "gpu/launch.h"
 
 namespace splitwave::gpu {
@@ -42,10 +43,13 @@ void queue(const StreamLaunch& launch, double seconds, const std::uint32_t* acti
   params.offset = launch.offset;
   params.step = launch.bytes_in_flight / kStreamStages * (launch.interleaved ? launch.ctas : 1);
   params.clocks = static_cast<std::int64_t>(seconds * clocks_per_second());
+  params.heads = launch.heads;
+  params.row_shift = launch.row_shift;
+  params.l2_policy = launch.keeps_in_l2 ? kEvictNormal : kEvictFirst;
   params.active = active;
   params.counts = counts;
   Launch kernel;
-  kernel.function = stream_kernel(launch.bytes_in_flight);
+  kernel.function = launch.heads > 0 ? stream_rows_kernel() : stream_kernel(launch.bytes_in_flight);
   kernel.grid = dim3(static_cast<unsigned>(launch.ctas));
   kernel.threads = kStreamWarps * 32;
   kernel.shared_bytes = shared;

@@ -9,7 +9,7 @@
 namespace splitwave::gpu {
 
 /// Each warp waits for its oldest stage and refills it at once.
-template <int kCopies>
+template <int kCopies, bool kRows = false>
 __global__ void __launch_bounds__(kStreamWarps * 32) stream(const __grid_constant__ StreamParams params) {
   constexpr int kStageBytes = kCopies * 512;
   constexpr int kBytes = kStreamWarps * kStageBytes;  // that the warps read at once
@@ -21,14 +21,21 @@ __global__ void __launch_bounds__(kStreamWarps * 32) stream(const __grid_constan
   if (params.active == nullptr || (params.active[sm / 32] >> (sm % 32) & 1U) != 0) {
     const std::uint32_t ring =
         ptx::shared_address(shared) + warp * (kStreamStages * kStageBytes) + static_cast<std::uint32_t>(lane) * 16;
-    const char* const region = params.data + blockIdx.x * params.region_stride + lane * 16;
+    const std::int64_t row_bytes = kRows ? 1 << params.row_shift : 0;
+    const std::int64_t row_stride = row_bytes * params.heads;
+    const char* const region =
+        kRows ? params.data + blockIdx.x / params.heads * params.region_stride + blockIdx.x % params.heads * row_bytes
+              : params.data + blockIdx.x * params.region_stride;
     std::int64_t start = params.offset;
-    if (params.region_stride == 0) start += params.region_bytes / kBytes * blockIdx.x / gridDim.x * kBytes;
-    std::int64_t position = start % params.region_bytes + warp * kStageBytes;
+    // Where all share a region, each reads at a place of its own.
+    if (params.region_stride == 0 || kRows) start += params.region_bytes / kBytes * blockIdx.x / gridDim.x * kBytes;
+    std::int64_t position = start % params.region_bytes + warp * kStageBytes + lane * 16;
     const auto fill = [&](int stage) {
 #pragma unroll
       for (int i = 0; i < kCopies; ++i) {
-        ptx::copy_16(ring + stage * kStageBytes + i * 512, region + position + i * 512, true, kEvictNormal);
+        const std::int64_t byte = position + i * 512;
+        const std::int64_t place = kRows ? (byte >> params.row_shift) * row_stride + (byte & (row_bytes - 1)) : byte;
+        ptx::copy_16(ring + stage * kStageBytes + i * 512, region + place, true, params.l2_policy);
       }
       ptx::commit_copies();
       position += params.step;
@@ -108,6 +115,9 @@ const void* stream_kernel(std::int64_t bytes_in_flight) {
     default:
       throw std::logic_error("stream_kernel: no ring of so many bytes");
   }
+}
+const void* stream_rows_kernel() {
+  return reinterpret_cast<const void*>(&stream<8, true>);
 }
 const void* scramble_kernel() {
   return reinterpret_cast<const void*>(&scramble);

@@ -37,6 +37,9 @@ struct StreamLaunch {
   std::int64_t region_bytes = 0;
   std::int64_t offset = 0;
   bool interleaved = false;           ///< CTAs take turns: all walk through memory together
+  std::int32_t heads = 0;             ///< rows of so many lie side by side, 64 KiB in flight; 0: not by rows
+  std::int32_t row_shift = 0;         ///< by rows: each has 1 << row_shift bytes
+  bool keeps_in_l2 = true;            ///< what was read is kept in L2 as long as any; else it goes first
   std::vector<std::uint32_t> active;  ///< bit mask of SM ids; empty: all
 };
 

@@ -16,7 +16,8 @@ using gpu::ProbeKind;
 
 constexpr double kNs = 1e-9;
 constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle = 1500, kChainAny = 400,
-                 kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300;
+                 kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300,
+                 kFirstRound = 70, kCrowd = 150;
 
 /// Probes of r1w4s2t16, clusters of 1, in nanoseconds.
 class Probes {
@@ -26,8 +27,9 @@ class Probes {
     for (const bool any : {true, false}) {
       const double empty = kLaunch + (any ? kEmptyAny : kEmptySingle);
       add(ProbeKind::empty, 0, any, empty);
-      for (const std::int32_t rounds : {1, 9}) {
-        add(ProbeKind::item, rounds * round, any, empty + kLatency + rounds * (any ? kChainAny : kChainSingle));
+      for (const std::int32_t rounds : {1, 2, 10}) {
+        add(ProbeKind::item, rounds * round, any,
+            empty + kLatency + rounds * (any ? kChainAny : kChainSingle) + (rounds > 1 ? kFirstRound : 0));
       }
     }
     const double each = kChainAny + kEmptySingle / 2 + kItem;
@@ -42,8 +44,9 @@ class Probes {
     for (const std::int32_t parts : {2, 8, 32}) {
       const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
       add(ProbeKind::splits, parts, true, first + merge);
-      add(ProbeKind::kernel, parts, true, first + merge + 500);
+      add(ProbeKind::kernel, parts, true, first + kCrowd + merge + 500);
     }
+    add(ProbeKind::unmerged, gpu::kMergedLists, true, first + kCrowd);
     add(ProbeKind::table, round, false, kLaunch + kEmptySingle + kLatency + kChainSingle + 80);
     return all_;
   }
@@ -86,6 +89,8 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.single_item_prologue_seconds + kernel.epilogue_seconds, kEmptySingle * kNs, 1e-12);
   EXPECT_NEAR(kernel.chain_clocks * 64 / 2, kChainAny, 0.1);
   EXPECT_NEAR(kernel.single_item_chain_clocks * 64 / 2, kChainSingle, 0.1);
+  EXPECT_NEAR(kernel.first_round_seconds, kFirstRound * kNs, 1e-12);
+  EXPECT_NEAR(kernel.single_item_first_round_seconds, kFirstRound * kNs, 1e-12);
   EXPECT_NEAR(kernel.item_seconds, kItem * kNs, 1e-12);
   EXPECT_NEAR(kernel.table_seconds, 80 * kNs, 1e-12);
   EXPECT_NEAR(kernel.crowd_start_seconds, 200 * kNs, 1e-12);

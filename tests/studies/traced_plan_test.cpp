@@ -33,7 +33,7 @@ schedules::Recording recording_like(const Prediction& prediction) {
   std::map<std::int32_t, schedules::Stretch> ctas;
   for (const schedules::Span& span : prediction.timeline.spans) {
     const schedules::Stretch work{span.cta, span.sm, span.item, time(span.begin_seconds),
-                                  time(span.end_seconds) + 20 * kStep};
+                                  time(span.end_seconds) + (20 + span.cta % 2) * kStep};
     recording.work.push_back(work);
     schedules::Stretch& cta = ctas.emplace(span.cta, work).first->second;
     cta.begin_nanoseconds = std::min(cta.begin_nanoseconds, work.begin_nanoseconds);
