@@ -50,7 +50,6 @@ void print_row(const workloads::Workload& workload, const gpu::DeviceTensors& te
 
 void print_all() {
   const studies::Target target = studies::device_target();
-  gpu::settle_memory();
   fmt::print(
       "workload,splits,ctas,kernel,microseconds,microseconds_without_merge,merge_share,predicted_microseconds,"
       "predicted_merge_share\n");

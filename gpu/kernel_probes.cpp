@@ -18,7 +18,6 @@ namespace {
 using schedules::Plan;
 using workloads::Workload;
 
-constexpr std::int32_t kFewTokens = 16;
 constexpr std::int32_t kTileKv = 16;  ///< plans cut anywhere that a round ends
 
 /// All requests of the workload in one list, or each in one of its own.

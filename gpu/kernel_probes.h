@@ -30,6 +30,8 @@ enum class ProbeKind {
 };
 std::string to_string(ProbeKind kind);
 
+/// Of the probes with items of few tokens: one warp's, and no other's.
+inline constexpr std::int32_t kFewTokens = 16;
 /// Of the probes of merge kernels: as in any batch, the slowest of many merges counts.
 inline constexpr std::int32_t kMergedLists = 128;
 

@@ -55,15 +55,6 @@ Timing time_reads(const Workload& workload, const DeviceTensors& tensors, cudaSt
 
 }  // namespace
 
-void settle_memory() {
-  std::size_t free = 0;
-  std::size_t total = 0;
-  SPLITWAVE_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  DeviceBuffer<char> most(free / 4 * 3);
-  most.fill_bytes(0);
-  time_empty_kernel({});  // a launch while it is taken
-}
-
 std::int32_t copies_for(const Workload& workload, const MeasureOptions& options) {
   if (options.bytes_per_cycle == 0) return 1;
   const std::int64_t bytes = std::max<std::int64_t>(1, workloads::kv_bytes(workload));

@@ -26,12 +26,6 @@ struct Timing {
   std::int64_t launches_per_replay = 0;  ///< of a captured graph
 };
 
-/// Takes three quarters of the device's free memory, writes to all of it, launches a kernel and gives it back. Once a
-/// process has touched so much (between 64 and 96 GiB of an H200), each of its launches takes 0.18 us longer: so it is
-/// in a server, and, by chance, in any process that takes and gives back much memory in turn. Times that are compared
-/// must be of one kind.
-void settle_memory();
-
 /// Copies of K and V that a cold measurement of the workload goes round: at least 2 and at most 1,024.
 std::int32_t copies_for(const workloads::Workload& workload, const MeasureOptions& options);
 

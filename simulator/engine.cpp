@@ -145,24 +145,32 @@ void Engine::start_list(std::int32_t index, std::int32_t list, double time, doub
   begin_item(slot, index, time, lead, entry);
 }
 
-/// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, of the
-/// part of the tile that holds no tokens.
+/// Tiles whose arithmetic takes as long as that of so many tokens, of which the last may not fill theirs.
+double Engine::arithmetic_tiles(std::int32_t tokens) const {
+  const double tiles = static_cast<double>(tokens) / kernel_->tile_tokens;
+  const double whole = std::floor(tiles);
+  return tiles > whole ? whole + kernel_->partial_tile + (1 - kernel_->partial_tile) * (tiles - whole) : whole;
+}
+
+/// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, what a
+/// part of a tile takes beyond its tokens.
 double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) const {
   const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
   const double tile = kernel_->tile_tokens;
-  if (!slot.arithmetic_bound) return kernel_->drain_tiles * tile * per_token;
-  return (std::ceil(item.tokens() / tile) * tile - item.tokens()) * per_token;
+  const double tiles = arithmetic_tiles(item.tokens());
+  if (slot.arithmetic_bound) return (tiles * tile - item.tokens()) * per_token;
+  const double last = tiles - std::ceil(item.tokens() / tile) + 1;
+  return kernel_->drain_tiles * last * tile * per_token;
 }
 
 /// Of all tiles of a further item and what precedes them, in a kernel whose warps load and compute in turn.
 double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item) const {
   if (slot.item == plan_->cta_begin[static_cast<std::size_t>(slot.list)]) return 0;  // it could not begin earlier
   const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
-  const double tile = kernel_->tile_tokens;
   const double others = options_.ctas_per_sm - 1;
   const double crowd = others > 0 ? std::clamp((busy_.all / machine_->sms - 1) / others, 0.0, 1.0) : 1;
   return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds) +
-         std::ceil(item.tokens() / tile) * tile * per_token;
+         arithmetic_tiles(item.tokens()) * kernel_->tile_tokens * per_token;
 }
 
 /// When the last arithmetic of the item whose last byte is there ends.

@@ -117,6 +117,7 @@ class Engine {
   Limits limits_of(double ctas, const TokenSeconds& arithmetic) const;
   const Fill& fill(std::size_t cost);
   double ring_fill_seconds(double bytes, const Fill& start) const;
+  double arithmetic_tiles(std::int32_t tokens) const;
   double fill_seconds(double bytes, const Fill& start) const;
   double end_of_arithmetic(const Slot& slot, const schedules::Item& item);
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;

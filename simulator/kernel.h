@@ -75,6 +75,7 @@ struct KernelProfile {
   double chain_clocks = 0;       ///< per KV token of a CTA alone on its SM: its warps' chains of instructions. 0: none
   double latency_scale = 1;      ///< its requests' latency over the machine's, which batches of register loads showed
   double first_round_seconds = 0;  ///< more of the first tile of each stage behind the first one than of later ones
+  double partial_tile = 1;         ///< share of a tile's arithmetic that a part of one takes however small it is
   bool refills_after_use = false;  ///< a tile is requested when the one in its place has been worked on
   double single_item_prologue_seconds = 0;  ///< in place of the prologue where each list has one item (single_item())
   double table_seconds = 0;                 ///< more of it where the item comes from a table

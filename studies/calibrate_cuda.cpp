@@ -37,14 +37,24 @@ std::string spread(const gpu::Timing& timing) {
   return fmt::format("p20 {:.4g}, p80 {:.4g}", timing.p20 * 1e9, timing.p80 * 1e9);
 }
 
-void calibrate_empty_launch(Work& work) {
+/// Before anything has run: what the kernels' probes begin with.
+gpu::Timing time_first_launches(Work& work) {
+  const gpu::Timing empty = gpu::time_empty_kernel({});
+  work.point("node_first", empty, 1);
+  return empty;
+}
+
+/// Once the process has touched most of the device's memory, each of its launches takes longer, for good
+/// (docs/measuring.md).
+void calibrate_empty_launch(Work& work, const gpu::Timing& first) {
   const gpu::Timing empty = gpu::time_empty_kernel({});
   work.point("node_empty", empty, 1);
   work.machine.launch_seconds = empty.median;
-  work.add("launch", empty.median * 1e9, "ns",
-           fmt::format("empty kernel of one CTA as a node of a CUDA graph, once the process has held most of the "
-                       "device's memory, {}",
-                       spread(empty)));
+  work.add(
+      "launch", empty.median * 1e9, "ns",
+      fmt::format("empty kernel of one CTA as a node of a CUDA graph, {}, once the process has touched most of the "
+                  "memory; {:.4g} before",
+                  spread(empty), first.median * 1e9));
 }
 
 void calibrate_launches(Work& work) {
@@ -150,9 +160,10 @@ std::vector<gpu::KernelProbe> probe_all_kernels(Work& work) {
 }
 
 /// The kernels' own constants.
-void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes) {
+void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes, double first_launch) {
   ProbeBase base;
-  base.launch_seconds = work.machine.launch_seconds;
+  base.launch_seconds = first_launch;
+  base.launch_later_seconds = work.machine.launch_seconds - first_launch;
   base.ring_l2_seconds = work.ring_latency - (work.machine.dram_latency_seconds - work.machine.l2_latency_seconds);
   base.ring_l2_bytes_per_second = work.ring_l2_rate;
   base.clock_hz = work.machine.clock_hz;
@@ -234,19 +245,19 @@ std::string calibration_base(const std::string& like) {
 Calibration calibrate_cuda(const std::string& like) {
   const std::string base = calibration_base(like);
   Work work = begin(base);
-  gpu::settle_memory();
-  calibrate_empty_launch(work);
+  const gpu::Timing first_launches = time_first_launches(work);
   const std::vector<gpu::KernelProbe> probes = probe_all_kernels(work);
   calibrate_memory(work);
   calibrate_l2(work);
   calibrate_rows(work);
   calibrate_first_burst(work);
+  calibrate_empty_launch(work, first_launches);
   calibrate_launches(work);
   calibrate_placement(work);
   const std::vector<gpu::LoadPoint> loads = calibrate_loads(work.result);
   add_clocks(loads, work.source, work.result);
   add_energy(loads, work.source, work.result);
-  derive_kernels(work, probes);
+  derive_kernels(work, probes, first_launches.median);
   work.result.machine_name = work.machine.name + "-calibrated";
   work.result.file = changed_machine_file(simulator::machine_text(base), base, work.result.machine_name,
                                           work.machine.title + " (calibrated)", work.result.constants);

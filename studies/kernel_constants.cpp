@@ -208,9 +208,18 @@ class Writer {
     const std::int32_t round = times_.round(1);
     add_clocks("chain_clocks", times_.chain(1, true), round);
     add_ns("first_rounds", times_.first_rounds(true));
+    partial_tile();
     if (!probed_.resources.front().single_item) return;
     add_clocks("single_item_chain_clocks", times_.chain(1, false), round);
     add_ns("single_item_first_rounds", times_.first_rounds(false));
+  }
+
+  /// Share of a round's arithmetic that one of few tokens takes all the same, from lists of either.
+  void partial_tile() {
+    const double round = times_.round(1);
+    const double less = times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::short_items);
+    const double share = 1 - less / times_.chain(1, true) / (1 - gpu::kFewTokens / round);
+    add("partial_tile", "1", rounded(std::clamp(share, 0.0, 1.0)));
   }
 
   void items() {
@@ -243,7 +252,7 @@ class Writer {
       return times.at(1, true, ProbeKind::kernel, parts) - times.at(1, true, ProbeKind::unmerged, gpu::kMergedLists);
     };
     const double kernel_split = (kernel(8) - kernel(2)) / 6;
-    add_ns("merge_launch", kernel(2) - 2 * kernel_split);
+    add_ns("merge_launch", kernel(2) - 2 * kernel_split + base_.launch_later_seconds * 1e9);
     add_ns("merge_kernel_per_split", kernel_split);
     add_ns("merge_kernel_batch", (kernel(32) - kernel(8) - 24 * kernel_split) / 3);
     // A cluster's CTAs share the fragments, which each one's warps take in turn.

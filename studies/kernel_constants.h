@@ -25,7 +25,8 @@ std::vector<ProbedConfig> gather(const std::vector<gpu::KernelProbe>& probes);
 
 /// What the machine's constants say of what the probes include, seconds.
 struct ProbeBase {
-  double launch_seconds = 0;
+  double launch_seconds = 0;            ///< while the probes were made
+  double launch_later_seconds = 0;      ///< by which launches have become longer since
   double ring_l2_seconds = 0;           ///< latency of a ring of copies from L2
   double ring_l2_bytes_per_second = 0;  ///< of an SM that reads L2 alone
   double clock_hz = 0;

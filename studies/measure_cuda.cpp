@@ -254,7 +254,6 @@ Executor cuda_executor(const TimingBudget& budget, std::int32_t sms, const Devic
   const std::int32_t all = gpu::current_device().sms;
   if (sms != 0 && sms != all) cuda.held = std::make_shared<gpu::SmPartition>(sms);
   cuda.target = device_target(constants);
-  gpu::settle_memory();
   const gpu::Device device = gpu::current_device();
   cuda.environment = {
       {"Device", fmt::format("{}, driver {}, CUDA {}", device.name, device.driver, device.cuda)},

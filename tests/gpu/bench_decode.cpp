@@ -193,7 +193,6 @@ int bench(const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   Report report(options.out);
   const studies::Target target = studies::device_target();
-  gpu::settle_memory();
   const gpu::Device device = gpu::current_device();
   fmt::print("# {} driver {} CUDA {} empty kernel {:.2f} us\n", device.name, device.driver, device.cuda,
              gpu::time_empty_kernel(options.measure).median * 1e6);

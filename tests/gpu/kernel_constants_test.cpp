@@ -17,7 +17,7 @@ using gpu::ProbeKind;
 constexpr double kNs = 1e-9;
 constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle = 1500, kChainAny = 400,
                  kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300,
-                 kFirstRound = 70, kCrowd = 150;
+                 kFirstRound = 70, kCrowd = 150, kShort = 0.4 * kChainAny * (1 - 16.0 / 64), kLater = 170;
 
 /// Probes of r1w4s2t16, clusters of 1, in nanoseconds.
 class Probes {
@@ -36,8 +36,8 @@ class Probes {
     const double first = kLaunch + kEmptyAny + kLatency + kChainAny;
     for (const std::int32_t count : {2, 6}) {
       add(ProbeKind::items, count, true, first + (count - 1) * each);
-      add(ProbeKind::short_items, count, true, first + (count - 1) * each);
-      add(ProbeKind::crowd, count, true, first + 200 + (count - 1) * each);
+      add(ProbeKind::short_items, count, true, first + (count - 1) * (each - kShort));
+      add(ProbeKind::crowd, count, true, first + 200 + (count - 1) * (each - kShort));
       add(ProbeKind::queue, count, true, first + 100 + (count - 1) * (each + kList));
       add(ProbeKind::waves, count, false, kLaunch + count * 2000 + 300);
     }
@@ -74,7 +74,9 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   probed.probes = Probes().make();
   ProbeBase base;
   base.launch_seconds = kLaunch * kNs;
+  base.launch_later_seconds = kLater * kNs;
   base.ring_l2_seconds = kLatency * kNs;
+  base.ring_l2_bytes_per_second = 250e9;
   base.latency_scale = 0.5;
   base.clock_hz = 2e9;
   base.source = "a test";
@@ -99,7 +101,8 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.merge_seconds, kMerge * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_seconds_per_split, kPerSplit * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_batch_seconds, kBatch * kNs, 1e-12);
-  EXPECT_NEAR(kernel.merge_launch_seconds, (kMerge + 500) * kNs, 1e-12);
+  EXPECT_NEAR(kernel.merge_launch_seconds, (kMerge + 500 + kLater) * kNs, 1e-12);
+  EXPECT_NEAR(kernel.partial_tile, 0.6, 1e-4);
   EXPECT_NEAR(kernel.merge_kernel_batch_seconds, kBatch * kNs, 1e-12);
 }
 
