@@ -129,8 +129,7 @@ void Engine::start_first_wave() {
   streams_.reset(limits_, slots_.size());
   const double full = busy_.all / (machine_->sms * per_sm);
   const double lead = first_prologue_seconds(*machine_, *kernel_) + work_->cold_seconds + work_->table_seconds +
-                      (kernel_->most_tokens > 0 ? 0 : full * kernel_->crowd_start_seconds) +
-                      options_.worker_prologue_seconds;
+                      full * work_->crowd_start_seconds + options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
     if (list >= 0) {

@@ -109,6 +109,7 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   Work work;
   work.bytes_per_token = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
   look_at_outputs(plan, work);
+  (kernel.most_tokens > 0 ? work.issue_start_seconds : work.crowd_start_seconds) = kernel.crowd_start_seconds;
   for (const std::int32_t rows : work.heights) {
     if (machine.cpu) {
       work.seconds_per_byte.push_back({machine.cpu->seconds_per_kv_byte, machine.cpu->seconds_per_kv_byte});

@@ -21,10 +21,13 @@ struct Work {
   std::vector<TokenSeconds> seconds_per_byte;  ///< arithmetic, for each height
   std::vector<std::int32_t> cost_of_output;    ///< index into heights; empty if there is only one
   MemoryLaw law;
-  double table_seconds = 0;  ///< of the first wave: from DRAM instead of L2
-  double cold_seconds = 0;   ///< of the first wave: its dependent loads that touch pages that no TLB holds
-  /// What a CTA that holds its items takes of its SM, which no other has meanwhile; all of its arithmetic.
+  double table_seconds = 0;        ///< of the first wave: from DRAM instead of L2
+  double cold_seconds = 0;         ///< of the first wave: its dependent loads that touch pages that no TLB holds
+  double crowd_start_seconds = 0;  ///< of the first wave, on a full device: besides the prologue
+  /// What a CTA that holds its items takes of its SM, which no other has meanwhile; all of its arithmetic. The SM gives
+  /// its first one that no sooner than issue_start_seconds after the start.
   double issue_seconds = 0;
+  double issue_start_seconds = 0;
 
   /// Index into heights and seconds_per_byte.
   std::size_t cost_of(const schedules::Item& item) const {
