@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "simulator/machine.h"
+#include "workloads/workload.h"
 
 namespace splitwave::simulator {
 
@@ -33,6 +34,10 @@ struct MemoryLaw {
 /// The law for CTAs with `bytes_in_flight` each, of whose bytes DRAM delivers a share, and a share comes with DRAM's
 /// latency: also those that another CTA is waiting for.
 MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share, double waited_share);
+
+/// Share of DRAM's bandwidth that the workload's rows of K and V let through: one token's of one head, which lies
+/// between those of other heads, opens a DRAM page of its own for few bytes.
+double row_share(const workloads::Workload& workload, const Machine& machine);
 
 /// Fills in the rates of `classes`: each CTA gets the least of its cap and a common level x,
 /// where x is bytes in flight over the loaded latency, or the max-min fair share once DRAM or L2 is full. Returns x;

@@ -43,18 +43,6 @@ double new_pages(const Workload& workload) {
   return std::min(1.0, static_cast<double>(workloads::kv_bytes(workload)) / page_bytes);
 }
 
-/// Share of DRAM's bandwidth that the workload's rows of K and V let through: one token's of one head, which lies
-/// between those of other heads, opens a DRAM page of its own for few bytes.
-double row_share(const Workload& workload, const Machine& machine) {
-  const workloads::Geometry& g = workload.geometry;
-  const bool contiguous = g.kv_heads == 1 || workload.kv.layout == workloads::KvLayout::bhsd;
-  if (machine.row_shares.empty() || contiguous) return 1;
-  const std::int64_t bytes = std::int64_t{g.head_dim} * workloads::bytes_per_element(g.dtype);
-  std::size_t i = 0;
-  for (std::int64_t row = 256; row <= bytes; row *= 2) ++i;
-  return i < machine.row_shares.size() ? machine.row_shares[i] : 1;
-}
-
 /// Shares of the K and V that the items read.
 struct Shares {
   double dram = 1;    ///< that DRAM delivers

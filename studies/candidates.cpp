@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "simulator/bandwidth.h"
 #include "simulator/simulate.h"
 
 namespace splitwave::studies {
@@ -28,17 +29,18 @@ constexpr double kMostPieces = 16;
 
 /// What a bound needs of a workload, once.
 struct Facts {
-  double bytes = 0;
-  double tokens = 0;  ///< of all KV heads
+  double read_seconds = 0;  ///< of K and V, at the machine's bandwidth
+  double tokens = 0;        ///< of all KV heads
   std::int64_t outputs = 0;
   std::int32_t longest = 0;
   bool uniform = false;
 };
 
-Facts facts_of(const Workload& workload) {
+Facts facts_of(const Workload& workload, const simulator::Machine& machine) {
   Facts facts;
-  facts.bytes = static_cast<double>(workloads::kv_bytes(workload));
-  facts.tokens = facts.bytes / static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
+  const auto bytes = static_cast<double>(workloads::kv_bytes(workload));
+  facts.read_seconds = bytes / (machine.dram_bytes_per_second * simulator::row_share(workload, machine));
+  facts.tokens = bytes / static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
   facts.outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;
   facts.longest = workloads::padded_context_len(workload);
   facts.uniform = std::all_of(workload.requests.begin(), workload.requests.end(),
@@ -65,8 +67,8 @@ ListCosts list_costs(const KernelProfile& kernel, const simulator::Machine& mach
 }
 
 /// Of all K and V after the start of a list, at least.
-double stream_bound(const Facts& facts, const ListCosts& costs, const simulator::Machine& machine) {
-  return costs.list + facts.bytes / machine.dram_bytes_per_second;
+double stream_bound(const Facts& facts, const ListCosts& costs) {
+  return costs.list + facts.read_seconds;
 }
 
 /// Merging so many parts, at least.
@@ -89,7 +91,7 @@ double split_bound(const Facts& facts, const KernelProfile& kernel, const simula
   const ListCosts costs = list_costs(kernel, machine);
   const double list =
       costs.list + std::floor(static_cast<double>(facts.longest) / static_cast<double>(parts)) * costs.token;
-  const double stream = stream_bound(facts, costs, machine);
+  const double stream = stream_bound(facts, costs);
   return machine.launch_seconds + std::max(stream, static_cast<double>(waves) * list) +
          merge_bound(kernel, machine, parts);
 }
@@ -100,7 +102,7 @@ double piece_bound(const Facts& facts, const KernelProfile& kernel, const simula
   const ListCosts costs = list_costs(kernel, machine);
   const double work = (static_cast<double>(lists) * costs.list + facts.tokens * costs.token) /
                       static_cast<double>(std::min(workers, lists));
-  const double stream = stream_bound(facts, costs, machine);
+  const double stream = stream_bound(facts, costs);
   const std::int64_t parts = (facts.longest + size - 1) / size;
   const double longest = costs.list + std::min(size, facts.longest) * costs.token;
   return machine.launch_seconds + std::max({stream, work, longest}) + merge_bound(kernel, machine, parts);
@@ -115,7 +117,7 @@ double heads_bound(const Workload& workload, const Facts& facts, const KernelPro
   const auto lists = static_cast<double>(facts.outputs * group);
   const double work = (lists * costs.list + facts.tokens * group * costs.token) /
                       static_cast<double>(std::max<std::int64_t>(1, workers));
-  const double stream = stream_bound(facts, costs, machine);
+  const double stream = stream_bound(facts, costs);
   const double longest = costs.list + static_cast<double>(facts.longest / splits) * costs.token;
   return machine.launch_seconds + std::max({stream, work, longest}) +
          (facts.uniform ? merge_bound(kernel, machine, parts) : 0);
@@ -128,7 +130,7 @@ double lean_bound(const Facts& facts, const KernelProfile& kernel, const simulat
   const ListCosts costs = list_costs(kernel, machine);
   const double list = costs.list + std::max(0.0, items - 1) * (kernel.epilogue_seconds + kernel.item_seconds) +
                       facts.tokens / static_cast<double>(workers) * costs.token;
-  return machine.launch_seconds + std::max(stream_bound(facts, costs, machine), list);
+  return machine.launch_seconds + std::max(stream_bound(facts, costs), list);
 }
 
 /// Lists of a plan that cuts every output into pieces of `size` tokens.
@@ -142,7 +144,7 @@ std::int64_t pieces_of(const Workload& workload, std::int32_t size) {
 
 std::vector<Candidate> candidates(const Workload& workload, const simulator::Machine& machine,
                                   const std::vector<KernelProfile>& kernels) {
-  const Facts facts = facts_of(workload);
+  const Facts facts = facts_of(workload, machine);
   // Even splits pack the query heads of a group only for single queries.
   const bool packs_splits = facts.uniform && workloads::max_query_len(workload) <= 1;
   std::vector<std::pair<std::int32_t, std::int64_t>> sizes;  // and lists of their pieces

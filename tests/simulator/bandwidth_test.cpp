@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 #include <vector>
 
 namespace splitwave::simulator {
@@ -94,6 +95,26 @@ TEST(Bandwidth, BytesFromL2DoNotLoadDram) {
   law.l2_bytes_per_second = 2000;
   share_bandwidth(law, classes);
   EXPECT_NEAR(classes[0].rate, 5, 1e-9);
+}
+
+TEST(Bandwidth, RowsBetweenOtherHeadsLetLessThrough) {
+  Machine machine;
+  workloads::Workload workload;
+  workload.geometry.kv_heads = 8;
+  EXPECT_EQ(row_share(workload, machine), 1) << "nothing is known";
+  machine.row_shares = {0.9, 0.95, 0.98};
+  for (const auto& [head_dim, share] : {std::pair{64, 0.9}, {128, 0.95}, {192, 0.95}, {256, 0.98}, {512, 1.0}}) {
+    workload.geometry.head_dim = head_dim;
+    EXPECT_EQ(row_share(workload, machine), share) << head_dim;
+  }
+  workload.geometry.head_dim = 64;
+  workload.geometry.dtype = workloads::Dtype::f32;
+  EXPECT_EQ(row_share(workload, machine), 0.95) << "256 bytes";
+  workload.kv.layout = workloads::KvLayout::bhsd;
+  EXPECT_EQ(row_share(workload, machine), 1);
+  workload.kv.layout = workloads::KvLayout::paged;
+  workload.geometry.kv_heads = 1;
+  EXPECT_EQ(row_share(workload, machine), 1) << "a head's rows lie side by side";
 }
 
 TEST(Bandwidth, AMeasuredCurveIsFollowed) {

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// How a lone CTA of the project's own kinds of kernels starts and ends, by hand.
+#include <gtest/gtest.h>
+
+#include "tests/simulator/toy.h"
+
+namespace splitwave::simulator {
+namespace {
+
+constexpr double kUs = 1e-6;
+
+/// Tiles of 10 KB in a ring of two, 0.1 us of transfer each after a latency of 1 us.
+KernelProfile ring(double clocks_per_token) {
+  KernelProfile kernel = toy::kernel(1);
+  kernel.tile_tokens = 10;
+  kernel.bytes_in_flight = 20'000;
+  kernel.exposed_latencies = 1;
+  kernel.drain_tiles = 1;
+  kernel.refills_after_use = true;
+  kernel.chain_clocks = clocks_per_token;
+  kernel.first_round_seconds = 0.2 * kUs;
+  return kernel;
+}
+
+double seconds(std::int32_t tokens, const KernelProfile& kernel, const Machine& machine = toy::machine(1)) {
+  const workloads::Workload workload = toy::workload({tokens});
+  return simulate(workload, toy::one_cta_each(workload), machine, kernel).seconds;
+}
+
+TEST(Start, ARingWaitsForItsFirstTileAndThenForItsArithmetic) {
+  const KernelProfile kernel = ring(200);  // 2 us a tile
+  EXPECT_NEAR(seconds(10, kernel), 3.1 * kUs, kTolerance * kUs);
+  EXPECT_NEAR(seconds(20, kernel), 5.3 * kUs, kTolerance * kUs) << "the second stage's first round";
+  EXPECT_NEAR(seconds(30, kernel), 7.3 * kUs, kTolerance * kUs);
+}
+
+TEST(Start, APartOfATileTakesLessArithmetic) {
+  KernelProfile kernel = ring(200);
+  EXPECT_NEAR(seconds(15, kernel), 5.3 * kUs, kTolerance * kUs) << "or a whole one's";
+  kernel.partial_tile = 0.4;
+  EXPECT_NEAR(seconds(15, kernel), 4.7 * kUs, kTolerance * kUs);  // 0.4 + 0.6 / 2 of a tile
+}
+
+TEST(Start, OnlyTilesThatFollowAnotherInTheirStageWaitForLatencies) {
+  const KernelProfile kernel = ring(20);  // 0.2 us a tile, 1.2 us from request to request
+  EXPECT_NEAR(seconds(10, kernel), 1.3 * kUs, kTolerance * kUs);
+  EXPECT_NEAR(seconds(20, kernel), 1.7 * kUs, kTolerance * kUs);
+  EXPECT_NEAR(seconds(30, kernel), 2.3 * kUs, kTolerance * kUs);
+  EXPECT_NEAR(seconds(40, kernel), 2.9 * kUs, kTolerance * kUs);
+}
+
+TEST(Start, WhereTheMemoryIsFullTilesComeAtItsRate) {
+  Machine machine = toy::machine(1);
+  machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;  // 1 us a tile
+  EXPECT_NEAR(seconds(10, ring(20), machine), 2.2 * kUs, kTolerance * kUs);
+  EXPECT_NEAR(seconds(40, ring(20), machine), 5.2 * kUs, kTolerance * kUs);
+}
+
+TEST(Start, AKernelThatHoldsItsItemWaitsForALatencyAndTheTransfer) {
+  KernelProfile kernel = toy::kernel(1);
+  kernel.exposed_latencies = 1;
+  kernel.most_tokens = 20;
+  constexpr double kSoftmax = 1e-4 * kUs;
+  EXPECT_NEAR(seconds(10, kernel), 1.1 * kUs, kSoftmax);
+  EXPECT_NEAR(seconds(20, kernel), 1.2 * kUs, kSoftmax);
+}
+
+TEST(Start, ATableIsInL2WhereTheLaunchBeforeLeavesItThere) {
+  KernelProfile kernel = ring(200);
+  Machine machine = toy::machine(1);
+  machine.l2_latency_seconds = 0.4 * kUs;
+  const double without = seconds(10, kernel, machine);
+  kernel.reads_table = true;
+  EXPECT_NEAR(seconds(10, kernel, machine), without + 0.6 * kUs, kTolerance * kUs);
+  machine.l2_bytes = 1 << 20;
+  EXPECT_NEAR(seconds(10, kernel, machine), without, kTolerance * kUs);
+}
+
+}  // namespace
+}  // namespace splitwave::simulator
