@@ -121,6 +121,20 @@ std::string Fields::text(std::string_view key) const {
   return *optional_text(key);
 }
 
+std::string Fields::label(std::string_view key) const {
+  at(key);
+  return *optional_label(key);
+}
+
+std::optional<std::string> Fields::optional_label(std::string_view key) const {
+  std::optional<std::string> found = optional_text(key);
+  constexpr std::size_t kMostBytes = 200;
+  if (found && (found->empty() || found->size() > kMostBytes || !is_plain_line(*found))) {
+    refuse(key, fmt::format("UTF-8 text of 1 to {} bytes without control characters", kMostBytes));
+  }
+  return found;
+}
+
 std::optional<std::size_t> Fields::optional_choice(std::string_view key,
                                                    std::span<const std::string_view> names) const {
   const JsonValue* member = find(key);

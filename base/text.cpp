@@ -85,6 +85,19 @@ std::size_t invalid_utf8_at(std::string_view text) {
   return std::string_view::npos;
 }
 
+bool is_plain_line(std::string_view text) {
+  if (invalid_utf8_at(text) != std::string_view::npos) return false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(i + k < text.size() ? text[i + k] : 0); };
+    if (byte(0) < 0x20 || byte(0) == 0x7f) return false;
+    if (byte(0) == 0xc2 && byte(1) < 0xa0) return false;  // U+0080 to U+009F
+    if (byte(0) != 0xe2) continue;
+    if (byte(1) == 0x80 && (byte(2) == 0x8e || byte(2) == 0x8f || (byte(2) >= 0xa8 && byte(2) <= 0xae))) return false;
+    if (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9) return false;
+  }
+  return true;
+}
+
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names) {
   constexpr std::size_t kLongestName = 100;  // the distance costs the product of the lengths
   if (name.empty() || name.size() > kLongestName) return {};

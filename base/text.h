@@ -20,6 +20,10 @@ std::string printable(std::string_view text, std::size_t limit = 60);
 /// Offset of the first byte that is not part of valid UTF-8 (RFC 3629), or npos.
 std::size_t invalid_utf8_at(std::string_view text);
 
+/// Whether the text can stand in a line of a terminal, a table or a picture as it is: valid UTF-8 without control
+/// characters (C0, DEL, C1) and without those that turn the direction of writing.
+bool is_plain_line(std::string_view text);
+
 /// The (at most three) names closest to `name` by edit distance, for "did you mean"; none if nothing is close.
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names);
 

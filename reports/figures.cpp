@@ -35,8 +35,10 @@ std::string style(std::size_t index) {
   return fmt::format("lc rgb '{}' pt {} ps 0.7", colour, shape);
 }
 
-/// Runs the drawing commands once for each picture format. noenhanced: names hold underscores.
-std::string drawn_twice(const std::string& name, const std::string& caption, const std::string& commands) {
+/// Draws the curves once for each picture format. noenhanced: names hold underscores. No text is in double quotes or in
+/// a macro: there gnuplot runs what stands between backticks.
+std::string drawn_twice(const std::string& name, const std::string& caption, const std::string& commands,
+                        const std::vector<std::string>& plots) {
   return fmt::format(
       "# Run in this folder: gnuplot {0}.gnuplot\n"
       "set encoding utf8\n"
@@ -47,25 +49,12 @@ std::string drawn_twice(const std::string& name, const std::string& caption, con
       "{2}"
       "set terminal svg size 1000,600 font 'sans,12' background rgb 'white' noenhanced\n"
       "set output '{0}.svg'\n"
-      "plot @curves\n"
+      "plot {3}\n"
       "set terminal pngcairo size 1000,600 font 'sans,10' background rgb 'white' noenhanced\n"
       "set output '{0}.png'\n"
-      "plot @curves\n"
+      "plot {3}\n"
       "set output\n",
-      name, gnuplot_text(caption), commands);
-}
-
-/// The definition of the macro @curves. Its text is in double quotes, so that single-quoted names may stand in it.
-std::string curves(const std::vector<std::string>& plots) {
-  std::string text = fmt::format("{}", fmt::join(plots, ", "));
-  std::string escaped;
-  for (const char letter : text) {
-    if (letter == '"' || letter == '\\') {
-      escaped += '\\';
-    }
-    escaped += letter;
-  }
-  return "curves = \"" + escaped + "\"\n";
+      name, gnuplot_text(caption), commands, fmt::join(plots, ", "));
 }
 
 std::string series_name(const ScheduleSummary& summary) {
@@ -121,11 +110,11 @@ Figure speed_up_figure(std::span<const Record> records, const std::string& basel
       "set logscale y 2\n"
       "set yrange [{:.6g}:{:.6g}]\n"
       "set xrange [-0.6:{}.6]\n"
-      "set xtics ({}) rotate by -25 noenhanced\n{}",
+      "set xtics ({}) rotate by -25 noenhanced\n",
       gnuplot_text("Speed-up over " + baseline), low / 1.1, high * 1.1, schedules.empty() ? 0 : schedules.size() - 1,
-      fmt::join(tics, ", "), curves(plots));
+      fmt::join(tics, ", "));
   return Figure{"speed_up", "Speed-up over " + baseline + " by schedule", data,
-                drawn_twice("speed_up", caption, commands)};
+                drawn_twice("speed_up", caption, commands, plots)};
 }
 
 Figure predicted_measured_figure(std::span<const Record> records, const std::string& caption) {
@@ -147,7 +136,7 @@ Figure predicted_measured_figure(std::span<const Record> records, const std::str
     plots.push_back(fmt::format("'predicted_measured.dat' index {} using 1:2 with points {} title {}", i, style(i),
                                 gnuplot_text(schedules[i])));
   }
-  const std::string commands = fmt::format(
+  const std::string commands =
       "set title 'Predicted against measured'\n"
       "set xlabel 'measured time (ms)'\n"
       "set ylabel 'predicted time (ms)'\n"
@@ -157,10 +146,9 @@ Figure predicted_measured_figure(std::span<const Record> records, const std::str
       "low = 0.7 * (M_min < P_min ? M_min : P_min)\n"
       "high = 1.4 * (M_max > P_max ? M_max : P_max)\n"
       "set xrange [low:high]\n"
-      "set yrange [low:high]\n{}",
-      curves(plots));
+      "set yrange [low:high]\n";
   return Figure{"predicted_measured", "Predicted against measured time", data,
-                drawn_twice("predicted_measured", caption, commands)};
+                drawn_twice("predicted_measured", caption, commands, plots)};
 }
 
 }  // namespace splitwave::reports

@@ -167,9 +167,9 @@ KernelFamily parse_kernel(std::string_view text, const std::string& where) {
   const base::Fields fields(document, where, "", kKeys);
   fields.integer("format", 1, 1);
   KernelProfile common;
-  common.name = fields.text("name");
+  common.name = fields.label("name");
   fields.text("source");
-  fields.optional_text("title");
+  fields.optional_label("title");
   fields.at("instruction");
   common.instruction = static_cast<MmaInstruction>(*fields.optional_choice("instruction", kInstructions));
   const JsonValue* constants = fields.find("constants");

@@ -193,9 +193,8 @@ Machine parse_machine(const std::string& text, const std::string& where) {
   const base::Fields fields(document, where, "", kKeys);
   fields.integer("format", 1, 1);
   Machine machine;
-  machine.name = fields.text("name");
-  if (machine.name.empty()) fields.refuse("name", "a text that is not empty");
-  machine.title = fields.optional_text("title").value_or(machine.name);
+  machine.name = fields.label("name");
+  machine.title = fields.optional_label("title").value_or(machine.name);
   machine.compute_capability = fields.optional_text("compute_capability").value_or("");
   aliases_of(fields);
   Constants constants(fields.at("constants"), where, "constants");

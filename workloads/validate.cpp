@@ -31,10 +31,7 @@ struct Check {
   }
 
   void label(const std::string& key, const std::string& value, std::int64_t most) const {
-    const bool control =
-        std::any_of(value.begin(), value.end(), [](char c) { return (c >= 0 && c < ' ') || c == '\x7f'; });
-    if (control || static_cast<std::int64_t>(value.size()) > most ||
-        base::invalid_utf8_at(value) != std::string_view::npos) {
+    if (!base::is_plain_line(value) || static_cast<std::int64_t>(value.size()) > most) {
       base::refuse_value(where, key, '"' + base::printable(value) + '"',
                          fmt::format("UTF-8 text of at most {} bytes without control characters", most));
     }

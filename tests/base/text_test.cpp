@@ -25,6 +25,22 @@ TEST(Text, Utf8) {
   }
 }
 
+TEST(Text, PlainLines) {
+  for (const char* good :
+       {"", "h200 `x` \"y\" 'z' \\", "\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80", "\xc2\xa0", "\xe2\x80\x93"}) {
+    EXPECT_TRUE(is_plain_line(good)) << printable(good);
+  }
+  for (const char* bad : {"a\nb", "\x1b[31m", "\x7f",
+                          "\xc2\x9b"
+                          "31m",
+                          "\xe2\x80\xae"
+                          "txt",
+                          "\xe2\x80\x8f", "\xe2\x81\xa6", "\xe2\x80\xa8", "a\xff"}) {
+    EXPECT_FALSE(is_plain_line(bad)) << printable(bad);
+  }
+  EXPECT_FALSE(is_plain_line(std::string_view("a\0b", 3)));
+}
+
 TEST(Text, NearestNames) {
   const std::vector<std::string> names = {"lean", "fa2", "fa3", "fixed-split", "flashinfer"};
   EXPECT_EQ(nearest_names("laen", names), std::vector<std::string>{"lean"});

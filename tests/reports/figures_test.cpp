@@ -58,6 +58,22 @@ TEST_F(Draw, GnuplotMakesSvgAndPng) {
   EXPECT_FALSE(fs::exists(folder_ / "figures.partial"));
 }
 
+TEST_F(Draw, NamesAreNoCommands) {
+  const fs::path made = folder_ / "figures/made";
+  std::vector<Record> records = tests::comparison();
+  for (Record& record : records) {
+    record.machine += "`touch made`\"; system 'touch made'; \"@curves $HOME";
+    record.schedule += "`touch made`'; system \"touch made\"; '";
+  }
+  const std::string baseline = records.front().schedule;
+  const std::vector<Figure> drawn = {speed_up_figure(records, baseline, "`touch made`"),
+                                     predicted_measured_figure(records, "`touch made`")};
+  EXPECT_EQ(draw(drawn, folder_ / "figures"), "");
+  EXPECT_FALSE(fs::exists(made));
+  EXPECT_FALSE(fs::exists("made"));
+  EXPECT_NE(content(folder_ / "figures/speed_up.svg").find("`touch made`"), std::string::npos) << "shown as it is";
+}
+
 TEST_F(Draw, WithoutGnuplotTheNumbersAreThereAndOneLineSaysHow) {
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", folder_.c_str(), 1);

@@ -103,6 +103,9 @@ TEST(MachineFiles, RefusesBadConstantsByKey) {
                   {"my.json", "constants.sms.confidence", "sure", "published"});
   expect_mentions(refusal("\"format\": 1", "\"format\": 2"), {"my.json", "format"});
   expect_mentions(refusal("\"name\": \"h200\"", "\"name\": \"\""), {"my.json", "name"});
+  expect_mentions(refusal("\"name\": \"h200\"", "\"name\": \"a\\u202eb\""), {"my.json", "name", "control characters"});
+  expect_mentions(refusal("\"name\": \"h200\"", "\"name\": \"a\\u001b[2J\""),
+                  {"my.json", "name", "control characters"});
   expect_mentions(refusal("\"constants\": {", "\"constants\": ["), {"my.json"});
 }
 

@@ -14,11 +14,10 @@ low = 0.7 * (M_min < P_min ? M_min : P_min)
 high = 1.4 * (M_max > P_max ? M_max : P_max)
 set xrange [low:high]
 set yrange [low:high]
-curves = "'+' using 1:($1*0.9):($1*1.1) with filledcurves fc rgb '#E8E8E8' title '±10 %', x with lines lc rgb '#888888' title 'y = x', 'predicted_measured.dat' index 0 using 1:2 with points lc rgb '#0072B2' pt 7 ps 0.7 title 'fixed-split:fa2', 'predicted_measured.dat' index 1 using 1:2 with points lc rgb '#D55E00' pt 5 ps 0.7 title 'fa2', 'predicted_measured.dat' index 2 using 1:2 with points lc rgb '#009E73' pt 9 ps 0.7 title 'lean'"
 set terminal svg size 1000,600 font 'sans,12' background rgb 'white' noenhanced
 set output 'predicted_measured.svg'
-plot @curves
+plot '+' using 1:($1*0.9):($1*1.1) with filledcurves fc rgb '#E8E8E8' title '±10 %', x with lines lc rgb '#888888' title 'y = x', 'predicted_measured.dat' index 0 using 1:2 with points lc rgb '#0072B2' pt 7 ps 0.7 title 'fixed-split:fa2', 'predicted_measured.dat' index 1 using 1:2 with points lc rgb '#D55E00' pt 5 ps 0.7 title 'fa2', 'predicted_measured.dat' index 2 using 1:2 with points lc rgb '#009E73' pt 9 ps 0.7 title 'lean'
 set terminal pngcairo size 1000,600 font 'sans,10' background rgb 'white' noenhanced
 set output 'predicted_measured.png'
-plot @curves
+plot '+' using 1:($1*0.9):($1*1.1) with filledcurves fc rgb '#E8E8E8' title '±10 %', x with lines lc rgb '#888888' title 'y = x', 'predicted_measured.dat' index 0 using 1:2 with points lc rgb '#0072B2' pt 7 ps 0.7 title 'fixed-split:fa2', 'predicted_measured.dat' index 1 using 1:2 with points lc rgb '#D55E00' pt 5 ps 0.7 title 'fa2', 'predicted_measured.dat' index 2 using 1:2 with points lc rgb '#009E73' pt 9 ps 0.7 title 'lean'
 set output
