@@ -14,10 +14,17 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Bytes within which two ends are one event: a hundredth of a byte is below any rounding that matters.
 constexpr double kSameBytes = 1e-2;
+/// The same as a share of what a counter or the clock can tell apart: where either has gone far, a hundredth is
+/// nothing.
+constexpr double kSameShare = 8 * std::numeric_limits<double>::epsilon();
 /// Most SMs for which computed rates are kept: their states can be numbered in 32 bits.
 constexpr std::int32_t kMostKnownSms = 1 << 15;
 /// Numbers of CTAs of a class that have places of their own in a table of rates.
 constexpr std::uint32_t kPlacesPerClass = 64;
+
+double same_bytes(double counter, double bytes_per_second, double now) {
+  return std::max(kSameBytes, kSameShare * std::max(counter, bytes_per_second * now));
+}
 
 bool same_limits(const StreamLimits& a, const StreamLimits& b) {
   const MemoryLaw& x = a.law;
@@ -185,7 +192,8 @@ void Streams::solve() {
     if (lane->ctas == 0) continue;
     const double bytes = lane->ends.least_key() - lane->counter;
     next = std::min(next, bytes * lane->rate->seconds_per_byte);
-    almost = std::min(almost, (bytes - kSameBytes) * lane->rate->seconds_per_byte);
+    const double same = same_bytes(lane->counter, lane->rate->bytes_per_second, now_);
+    almost = std::min(almost, (bytes - same) * lane->rate->seconds_per_byte);
   }
   next_end_ = now_ + std::max(0.0, next);
   almost_end_ = now_ + almost;
@@ -205,7 +213,8 @@ void Streams::advance(double now, double& memory, double& arithmetic) {
 
 std::int32_t Streams::finished() const {
   for (const Lane *lane = lanes_.data(), *end = lane + lanes_in_use_; lane != end; ++lane) {
-    if (lane->ends.least_key() <= lane->counter + kSameBytes) return lane->ends.least_slot();
+    const double same = same_bytes(lane->counter, lane->rate->bytes_per_second, now_);
+    if (lane->ends.least_key() <= lane->counter + same) return lane->ends.least_slot();
   }
   return -1;
 }
