@@ -22,6 +22,11 @@ bool coloured() {
          std::string_view(terminal) != "dumb";
 }
 
+/// What cannot be told is not told: the exit status stays.
+void tell(const std::string& line) {
+  static_cast<void>(std::fwrite(line.data(), 1, line.size(), stderr));
+}
+
 }  // namespace
 
 void print(std::string_view text) {
@@ -36,11 +41,11 @@ void print(std::string_view text) {
 }
 
 void note(std::string_view text) {
-  fmt::print(stderr, "splitwave: {}\n", text);
+  tell(fmt::format("splitwave: {}\n", text));
 }
 
 void complain(std::string_view text) {
-  fmt::print(stderr, "{}splitwave:{} {}\n", coloured() ? "\x1b[31m" : "", coloured() ? "\x1b[0m" : "", text);
+  tell(fmt::format("{}splitwave:{} {}\n", coloured() ? "\x1b[31m" : "", coloured() ? "\x1b[0m" : "", text));
 }
 
 }  // namespace splitwave::cli

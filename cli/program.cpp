@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program around the verbs: help, usage errors, exit statuses.
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <csignal>
 #include <exception>
@@ -152,6 +154,10 @@ int run_program(int argc, const char* const* argv) {
   // A closed pipe and a file beyond its limit are reported by write(), where they can be told in words.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  // No file may come to stand where the caller has closed a stream; writing there fails as before.
+  int free = ::open("/dev/null", O_RDONLY);
+  while (free >= 0 && free <= STDERR_FILENO) free = ::open("/dev/null", O_RDONLY);
+  if (free >= 0) ::close(free);
   try {
     return parse_and_run(argc, argv);
   } catch (const base::InputError& error) {

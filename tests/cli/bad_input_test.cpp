@@ -252,5 +252,18 @@ TEST(BadInput, FullStandardOutputIsToldAndNotSuccess) {
   }
 }
 
+TEST(BadInput, ErrorsThatNobodyCanReadKeepTheirStatus) {
+  const TemporaryFolder folder;
+  for (const char* where : {"/dev/full", "closed"}) {
+    RunOptions options;
+    options.standard_error = where;
+    EXPECT_EQ(splitwave({"simulate", "-w", "no such"}, options).status, 2) << where;
+    EXPECT_EQ(splitwave({"--no-such"}, options).status, 2) << where;
+    const std::string out = folder.file(where[0] == 'c' ? "one" : "two");
+    EXPECT_EQ(splitwave({"run", "-w", kSmall, "--schedule", "fa2", "--out", out}, options).status, 0) << where;
+    EXPECT_EQ(content(out + "/records.jsonl").front(), '{') << "no message in a file that took the stream's place";
+  }
+}
+
 }  // namespace
 }  // namespace splitwave::tests

@@ -29,7 +29,12 @@ fs::path new_folder() {
                          const fs::path& scratch) {
   const std::string out = options.standard_output.empty() ? (scratch / "out").string() : options.standard_output;
   ::dup2(::open(out.c_str(), O_WRONLY | O_CREAT, 0600), STDOUT_FILENO);
-  ::dup2(::open((scratch / "err").c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+  const std::string err = options.standard_error.empty() ? (scratch / "err").string() : options.standard_error;
+  if (err == "closed") {
+    ::close(STDERR_FILENO);
+  } else {
+    ::dup2(::open(err.c_str(), O_WRONLY | O_CREAT, 0600), STDERR_FILENO);
+  }
   ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
   if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) {
     ::_exit(125);
