@@ -35,8 +35,8 @@ constexpr const char* kUsage = R"(usage:
       random workloads to judge on, as JSON Lines for compare -w
   accuracy --own-times RECORDS.jsonl
       the times of the project's own kernels in records of compare --executor cuda, as --write reads them
-  accuracy --judge-own TIMES.csv --draw COUNT --seed N [--ragged] [--machine NAME|FILE] [--kernel FILE]
-      tables of such times on the workloads that --draw gives, for a machine and kernels of one's own (scripts/judge_gpu)
+  accuracy --judge-own TIMES.csv --workloads FILE.jsonl [--machine NAME|FILE] [--kernel FILE]
+      tables of such times on these workloads, for a machine and kernels of one's own (scripts/judge_gpu)
 )";
 
 /// Times of the project's own kernels and how their shapes were drawn.
@@ -63,6 +63,7 @@ struct Arguments {
   bool ragged = false;
   std::string own_times;
   std::string judge_own;
+  std::string workloads;
   std::string kernel{simulator::kOwnKernel};
   std::vector<std::string> skipped;
 };
@@ -82,6 +83,8 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.own_times = argv[++i];
     } else if (argument == "--judge-own" && value) {
       arguments.judge_own = argv[++i];
+    } else if (argument == "--workloads" && value) {
+      arguments.workloads = argv[++i];
     } else if (argument == "--kernel" && value) {
       arguments.kernel = argv[++i];
     } else if (argument == "--rows") {
@@ -101,8 +104,10 @@ bool parse(int argc, char** argv, Arguments& arguments) {
       arguments.files.push_back(argument);
     }
   }
-  if (!arguments.judge_own.empty() && arguments.draw == 0) return false;
-  if (arguments.draw > 0 || !arguments.own_times.empty()) return arguments.files.empty();
+  if (arguments.judge_own.empty() != arguments.workloads.empty()) return false;
+  if (arguments.draw > 0 || !arguments.own_times.empty() || !arguments.judge_own.empty()) {
+    return arguments.files.empty();
+  }
   return arguments.root.empty() ? arguments.files.size() == 2 : arguments.files.empty();
 }
 
@@ -114,8 +119,8 @@ studies::Target target_with(const std::string& machine, std::string kernel) {
 }
 
 void print_own_tables(const Arguments& arguments) {
-  const std::vector<accuracy::Point> points = accuracy::read_own_times(
-      accuracy::draw_workloads(arguments.draw, arguments.seed, arguments.ragged), arguments.judge_own);
+  const std::vector<accuracy::Point> points =
+      accuracy::read_own_times(workloads::load(arguments.workloads), arguments.judge_own);
   fmt::print("{}", accuracy::own_tables(accuracy::judge_own(points, target_with(arguments.machine, arguments.kernel))));
 }
 
