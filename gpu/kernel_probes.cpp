@@ -5,11 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <vector>
 
+#include "base/error.h"
 #include "gpu/compiled_kernels.h"
 #include "gpu/cuda_check.h"
 #include "gpu/decode.h"
+#include "gpu/sm_partition.h"
 #include "schedules/schedules.h"
 
 namespace splitwave::gpu {
@@ -63,6 +66,7 @@ class ConfigProbes {
       if (!probe_.masked) time(ProbeKind::empty, 0, 1, 0, true);  // two queries have two tokens at least
       items_of_rounds(true);
       for (const std::int32_t items : {2, 6}) time(ProbeKind::items, items, items, round_, false);
+      if (probe_.masked) unhidden();
       if (probe_.config.cluster == 1 && !probe_.masked) merges();
       if (probe_.config.cluster == 1) queue();
       for (const std::int32_t items : {2, 6}) time(ProbeKind::short_items, items, items, kFewTokens, false);
@@ -77,6 +81,16 @@ class ConfigProbes {
       items_of_rounds(false);
     }
     table();
+  }
+
+  /// On the SMs of the thread's partition.
+  void run_full() {
+    const std::int32_t workers = resident();
+    for (const std::int32_t rounds : {probe_.config.stages, probe_.config.stages + 8}) {
+      const Workload w = workload(workers, rounds * round_);
+      report(ProbeKind::full, rounds * round_, seconds_of(w, even_lists(w, workers), probe_.config, true, options_),
+             true);
+    }
   }
 
  private:
@@ -113,6 +127,17 @@ class ConfigProbes {
     }
   }
 
+  /// A window as wide as the context on both sides: the kernel looks at the mask, which has no edge.
+  void unhidden() {
+    for (const std::int32_t items : {2, 6}) {
+      Workload w = workload(items, round_);
+      w.geometry.causal = false;
+      w.geometry.window = round_;
+      const Plan plan = plan_of(w, probe_.config, true);
+      report(ProbeKind::unhidden, items, seconds_of(w, plan, probe_.config, false, options_), true);
+    }
+  }
+
   void merges() {
     for (const std::int32_t parts : {2, 8, 32}) {
       for (const ProbeKind kind : {ProbeKind::splits, ProbeKind::host, ProbeKind::kernel}) {
@@ -139,15 +164,19 @@ class ConfigProbes {
 
   std::int32_t resident() const { return residency(workload(1, kFewTokens), probe_.config).workers; }
 
+  /// As many requests in each list, the rows of a request together.
+  Plan even_lists(const Workload& w, std::int32_t lists) const {
+    schedules::Grid grid;
+    grid.sms = lists;
+    grid.tile_q = 8 * probe_.config.row_tiles;
+    grid.tile_kv = kTileKv;
+    return schedules::make_plan("lean+last_arriver", w, grid);
+  }
+
   void crowd() {
     for (const std::int32_t items : {2, 6}) {
       const Workload w = workload(items * resident(), kFewTokens);
-      schedules::Grid grid;
-      grid.sms = resident();
-      grid.tile_q = 8 * probe_.config.row_tiles;
-      grid.tile_kv = kTileKv;
-      const Plan plan = schedules::make_plan("lean+last_arriver", w, grid);
-      report(ProbeKind::crowd, items, seconds_of(w, plan, probe_.config, false, options_), true);
+      report(ProbeKind::crowd, items, seconds_of(w, even_lists(w, resident()), probe_.config, false, options_), true);
     }
   }
 
@@ -176,8 +205,9 @@ class ConfigProbes {
 }  // namespace
 
 std::string to_string(ProbeKind kind) {
-  constexpr std::array<const char*, 12> kNames = {"empty",    "item",  "items",       "splits", "host",  "kernel",
-                                                  "unmerged", "queue", "short_items", "crowd",  "waves", "table"};
+  constexpr std::array<const char*, 14> kNames = {"empty", "item",   "items",    "unhidden", "splits",
+                                                  "host",  "kernel", "unmerged", "queue",    "short_items",
+                                                  "crowd", "full",   "waves",    "table"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -233,6 +263,27 @@ void probe_kernels(std::int32_t head_dim, bool paged, bool masked, const Measure
     probe.config = config;
     if (residency(any, config).workers == 0) continue;
     ConfigProbes(probe, options, found).run();
+  }
+}
+
+void probe_full_sms(std::int32_t head_dim, bool masked, const MeasureOptions& options,
+                    const std::function<void(const KernelProbe&)>& found) {
+  std::optional<SmPartition> few;
+  try {
+    few.emplace(kFullSms);
+  } catch (const base::InputError&) {
+    return;
+  } catch (const base::MissingError&) {
+    return;
+  }
+  const Workload any = probe_workload(head_dim, 8, false, masked, 1, 64);
+  for (const KernelConfig& config : kernel_configs(any)) {
+    KernelProbe probe;
+    probe.geometry = any.geometry;
+    probe.masked = masked;
+    probe.config = config;
+    if (config.cluster > 1 || residency(any, config).ctas_per_sm < 2) continue;
+    ConfigProbes(probe, options, found).run_full();
   }
 }
 

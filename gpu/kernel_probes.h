@@ -18,6 +18,7 @@ enum class ProbeKind {
   empty,        ///< one item without tokens
   item,         ///< one item of `count` tokens: a round, one for each stage, and eight more
   items,        ///< one list of `count` items of a round each
+  unhidden,     ///< masked: the same with a mask that hides nothing
   splits,       ///< one output in `count` parts of a round, merged by the last arriver
   host,         ///< the same, merged by the CTA of the first part
   kernel,       ///< outputs of `count` parts in kMergedLists lists, merged by a second kernel
@@ -25,6 +26,7 @@ enum class ProbeKind {
   queue,        ///< `count` lists of a round each that one worker takes from a queue
   short_items,  ///< one list of `count` items of 16 tokens
   crowd,        ///< such a list in each worker that is resident
+  full,         ///< in each worker that is resident on kFullSms SMs an item of `count` tokens, K and V in L2
   waves,        ///< `count` times as many items of few tokens as workers are resident, K and V in L2
   table         ///< one of two items of different lengths, at most a round: items come from the table
 };
@@ -32,6 +34,8 @@ std::string to_string(ProbeKind kind);
 
 /// Of the probes with items of few tokens: one warp's, and no other's.
 inline constexpr std::int32_t kFewTokens = 16;
+/// Of the probes of SMs that hold as many CTAs as they can: so few that L2's bandwidth does not limit them.
+inline constexpr std::int32_t kFullSms = 8;
 /// Of the probes of merge kernels: as in any batch, the slowest of many merges counts.
 inline constexpr std::int32_t kMergedLists = 128;
 
@@ -63,6 +67,11 @@ std::int32_t round_tokens(const KernelConfig& config);
 /// Throws as kernel_configs() and Decoder do.
 void probe_kernels(std::int32_t head_dim, bool paged, bool masked, const MeasureOptions& options,
                    const std::function<void(const KernelProbe&)>& found);
+
+/// Probes, on kFullSms SMs alone, every config without clusters of which an SM holds several CTAs. Throws as
+/// probe_kernels() does; where the driver does not part the device so there are no probes.
+void probe_full_sms(std::int32_t head_dim, bool masked, const MeasureOptions& options,
+                    const std::function<void(const KernelProbe&)>& found);
 
 /// Workload that the probes of a config of `rows` rows run on: `items` requests of `tokens` tokens, one KV head.
 workloads::Workload probe_workload(std::int32_t head_dim, std::int32_t rows, bool paged, bool masked,

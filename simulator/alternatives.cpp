@@ -126,9 +126,7 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
   // Those of one row block wait for one another; the next block's start when they end.
   if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() > resident) return std::nullopt;
   KernelProfile result = kernel;
-  if (kernel.masked) {
-    result.epilogue_seconds += std::max(0.0, kernel.edge_seconds * (queries_per_tile(kernel, plan) - kProbedQueries));
-  }
+  result.edge_seconds += kernel.edge_query_seconds * std::max(0.0, queries_per_tile(kernel, plan) - kProbedQueries);
   result.reads_table = !single || !uniform(workload);
   const bool paged = workload.kv.layout == workloads::KvLayout::paged;
   result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;
@@ -138,7 +136,10 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
     result.first_round_seconds = kernel.single_item_first_round_seconds;
     result.chain_clocks = paged ? kernel.paged_single_item_chain_clocks : kernel.single_item_chain_clocks;
   }
-  if (paged) result.prologue_seconds += kernel.paged_seconds;
+  if (!paged) return result;
+  result.prologue_seconds += kernel.paged_seconds;
+  // Looking pages up takes instructions, of a CTA's chain and of its SM alike.
+  if (kernel.chain_clocks > 0) result.crowded_clocks *= kernel.paged_chain_clocks / kernel.chain_clocks;
   return result;
 }
 

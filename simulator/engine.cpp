@@ -186,6 +186,11 @@ double Engine::end_of_arithmetic(const Slot& slot, const schedules::Item& item) 
   return std::max(now_ + drain_seconds(slot, item), slot.arithmetic_until + arithmetic);
 }
 
+/// From the item's last arithmetic to its visible result.
+double Engine::epilogue_seconds(const schedules::Item& item) const {
+  return kernel_->epilogue_seconds + (work_->at_edge(item) ? work_->edge_seconds : 0);
+}
+
 /// When the loads of the next item begin, if they do not wait for the end of this one. In a kernel whose warps load and
 /// compute in turn they run ahead by a window, which they fill at the rate that all CTAs at work allow.
 double Engine::resume_time(const Slot& slot, double end) {
@@ -205,7 +210,8 @@ void Engine::end_stream(std::int32_t index) {
   if (kernel_->most_tokens > 0) join_waiting(group);
   const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
   const bool more = slot.item + 1 < slot.item_end;
-  const double end = end_of_arithmetic(slot, item) + kernel_->epilogue_seconds;
+  const double epilogue = epilogue_seconds(item);
+  const double end = end_of_arithmetic(slot, item) + epilogue;
   slot.arithmetic_until = end;
   if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = end;
   if (options_.spans) {
@@ -218,8 +224,8 @@ void Engine::end_stream(std::int32_t index) {
   ++slot.item;
   // Prefetched items keep the memory busy while the last tile of the one before is worked on.
   const double resume = more && kernel_->prefetches_items ? resume_time(slot, end) : end;
-  result_->slot_seconds.ramp += group.weight * kernel_->epilogue_seconds;
-  result_->slot_seconds.compute += group.weight * std::max(0.0, resume - now_ - kernel_->epilogue_seconds);
+  result_->slot_seconds.ramp += group.weight * epilogue;
+  result_->slot_seconds.compute += group.weight * std::max(0.0, resume - now_ - epilogue);
   if (more) return begin_item(slot, index, resume, 0, kernel_->prefetches_items ? Entry::prefetched : Entry::further);
   if (next_list_ < plan_->lists()) return enter_timed(index, resume);
   finish_list(index, resume);  // nobody waits for the slot, so that its end is no event

@@ -89,8 +89,11 @@ struct KernelProfile {
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
   double queue_list_seconds = 0;               ///< for a worker to take a list from a queue and begin anew
   bool reads_table = false;                    ///< the first item is looked up in memory, which is cold if K and V are
-  double edge_seconds = 0;   ///< masked: of an item, for each query of the rows that a CTA takes (more than two)
-  double paged_seconds = 0;  ///< more of the prologue with paged K and V: the first look-up
+  /// Masked: more of an item of which some rows see not all, for two queries in the rows that a CTA takes, and for each
+  /// further one.
+  double edge_seconds = 0;
+  double edge_query_seconds = 0;
+  double paged_seconds = 0;             ///< more of the prologue with paged K and V: the first look-up
   std::int32_t merge_batch_splits = 0;  ///< partials that a merge asks for at a time; 0: all
   std::int32_t merge_rows = 0;     ///< of a partial that a waiting CTA loads, of its own tile or of those behind it
   double merge_batch_seconds = 0;  ///< of each further batch

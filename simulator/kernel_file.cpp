@@ -104,6 +104,7 @@ void read_config(KernelVariant& variant, Constants& constants) {
   take(kernel.single_item_crowd_start_seconds,
        constants.optional_number("single_item_crowd_start", "ns", 1e-9, 0, 1e6));
   take(kernel.edge_seconds, constants.optional_number("edge", "ns", 1e-9, 0, 1e6));
+  take(kernel.edge_query_seconds, constants.optional_number("edge_per_query", "ns", 1e-9, 0, 1e6));
   take(kernel.queue_list_seconds, constants.optional_number("queue_list", "ns", 1e-9, 0, 1e6));
   take(kernel.paged_seconds, constants.optional_number("paged", "ns", 1e-9, 0, 1e6));
   if (constants.optional_number("most_tokens", "token", 1, 1, 1 << 20)) {

@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
+#include <functional>
 #include <iterator>
 #include <map>
-#include <unordered_map>
+#include <utility>
+#include <vector>
 
 namespace splitwave::simulator {
 namespace {
@@ -14,36 +17,69 @@ namespace {
 using schedules::Item;
 using schedules::Plan;
 
-/// Which list read each token of one KV head last: ranges that do not overlap, by their first token.
+/// An item and when its list reads it, in tokens that a list has read since the start.
+struct Read {
+  std::int64_t head = 0;
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  std::int64_t time = 0;
+  std::int32_t list = 0;
+};
+
+/// Which item read each token of one KV head last: ranges that do not overlap, by their first token.
 class LastReads {
  public:
-  /// List `list` reads [begin, end): `seen(tokens, before)` is told which list read how many of these tokens last.
+  /// `seen(tokens, apart, list)` is told how many of its tokens were read last so long before, and by which list.
   template <typename Seen>
-  void read(std::int32_t begin, std::int32_t end, std::int32_t list, Seen seen) {
-    auto next = ranges_.upper_bound(begin);
-    if (next != ranges_.begin() && std::prev(next)->second.end > begin) --next;
-    while (next != ranges_.end() && next->first < end) {
+  void read(const Read& now, Seen seen) {
+    const Range read{now.end, now.time - now.begin, now.list};
+    auto next = ranges_.upper_bound(now.begin);
+    if (next != ranges_.begin() && std::prev(next)->second.end > now.begin) --next;
+    while (next != ranges_.end() && next->first < now.end) {
       const std::int32_t first = next->first;
       const Range range = next->second;
-      seen(std::min(range.end, end) - std::max(first, begin), range.list);
-      if (first == begin && range.end == end) {
-        next->second.list = list;
+      seen(std::min(range.end, now.end) - std::max(first, now.begin), std::abs(read.origin - range.origin), range.list);
+      if (first == now.begin && range.end == now.end) {
+        next->second = read;
         return;
       }
       next = ranges_.erase(next);
-      if (first < begin) ranges_.emplace_hint(next, first, Range{begin, range.list});
-      if (range.end > end) next = ranges_.emplace_hint(next, end, Range{range.end, range.list});
+      if (first < now.begin) ranges_.emplace_hint(next, first, Range{now.begin, range.origin, range.list});
+      if (range.end > now.end) next = ranges_.emplace_hint(next, now.end, range);
     }
-    ranges_.emplace_hint(next, begin, Range{end, list});
+    ranges_.emplace_hint(next, now.begin, read);
   }
 
  private:
   struct Range {
     std::int32_t end = 0;
+    std::int64_t origin = 0;  ///< when token 0 was or would have been read
     std::int32_t list = 0;
   };
   std::map<std::int32_t, Range> ranges_;
 };
+
+/// When each item is read, by KV head and time.
+std::vector<Read> reads_in_time(const workloads::Workload& workload, const Plan& plan, std::int64_t places) {
+  std::vector<std::int64_t> free(static_cast<std::size_t>(places), 0);  // a heap: when each place is
+  std::vector<Read> reads;
+  reads.reserve(plan.items.size());
+  for (std::int32_t list = 0; list < plan.lists(); ++list) {
+    std::pop_heap(free.begin(), free.end(), std::greater<>());
+    for (const Item& item : plan.list(list)) {
+      if (item.tokens() == 0) continue;
+      const schedules::OutputTile& output = plan.outputs[static_cast<std::size_t>(item.output)];
+      const std::int64_t head =
+          std::int64_t{output.request} * workload.geometry.kv_heads + schedules::kv_head(workload, output);
+      reads.push_back({head, item.kv_begin, item.kv_end, free.back(), list});
+      free.back() += item.tokens();
+    }
+    std::push_heap(free.begin(), free.end(), std::greater<>());
+  }
+  std::stable_sort(reads.begin(), reads.end(),
+                   [](const Read& a, const Read& b) { return a.head != b.head ? a.head < b.head : a.time < b.time; });
+  return reads;
+}
 
 /// Rows of all partials but `kept` of each merge.
 std::int64_t partial_rows(const Plan& plan, const Work& work, std::int32_t kept) {
@@ -60,25 +96,22 @@ std::int64_t partial_rows(const Plan& plan, const Work& work, std::int32_t kept)
 
 }  // namespace
 
-KvTokens count_shared_reads(const workloads::Workload& workload, const Plan& plan, std::int64_t resident,
-                            std::int64_t kept) {
-  std::unordered_map<std::int64_t, LastReads> heads;
+KvTokens count_shared_reads(const workloads::Workload& workload, const Plan& plan, const Sharing& sharing) {
+  const std::int64_t places = std::clamp<std::int64_t>(sharing.resident, 1, std::max(1, plan.lists()));
+  const double kept = sharing.kept_tokens / static_cast<double>(places);
   KvTokens tokens;
-  for (std::int32_t list = 0; list < plan.lists(); ++list) {
-    for (const Item& item : plan.list(list)) {
-      if (item.tokens() == 0) continue;
-      const schedules::OutputTile& output = plan.outputs[static_cast<std::size_t>(item.output)];
-      const std::int64_t head =
-          std::int64_t{output.request} * workload.geometry.kv_heads + schedules::kv_head(workload, output);
-      std::int64_t fresh = item.tokens();
-      heads[head].read(item.kv_begin, item.kv_end, list, [&](std::int64_t again, std::int32_t before) {
-        const bool together = before != list && list < resident;
-        if (!together && list - before > kept) return;
-        (together ? tokens.together : tokens.l2) += again;
-        fresh -= again;
-      });
-      tokens.dram += fresh;
-    }
+  LastReads last;
+  std::int64_t head = -1;
+  for (const Read& read : reads_in_time(workload, plan, places)) {
+    if (std::exchange(head, read.head) != read.head) last = {};
+    std::int64_t fresh = read.end - read.begin;
+    last.read(read, [&](std::int64_t again, std::int64_t apart, std::int32_t list) {
+      if (static_cast<double>(apart) > kept) return;
+      const bool together = list != read.list && static_cast<double>(apart) <= sharing.in_flight_tokens;
+      (together ? tokens.together : tokens.l2) += again;
+      fresh -= again;
+    });
+    tokens.dram += fresh;
   }
   return tokens;
 }

@@ -19,11 +19,17 @@ struct KvTokens {
   std::int64_t l2 = 0;        ///< from L2, which had them
 };
 
-/// Where tokens come from if items share K and V, by the list that read a token before: lists of the first wave, of
-/// `resident`, start together; later ones fall out of step, and find what at most `kept` lists before them have read,
-/// or they themselves; else DRAM delivers it again. Lists count in the order of the plan.
-KvTokens count_shared_reads(const workloads::Workload& workload, const schedules::Plan& plan, std::int64_t resident,
-                            std::int64_t kept);
+/// What decides where a token that was read before comes from.
+struct Sharing {
+  std::int64_t resident = 1;    ///< lists that run at a time
+  double kept_tokens = 0;       ///< that L2 keeps
+  double in_flight_tokens = 0;  ///< of a list, asked for and not there yet
+};
+
+/// Where tokens come from if items share K and V, by the time between two reads of each: a list starts where the place
+/// of an earlier one becomes free, and all read token after token at the same rate. L2 has the token still if all lists
+/// together have read no more meanwhile than it keeps; else DRAM delivers it again.
+KvTokens count_shared_reads(const workloads::Workload& workload, const schedules::Plan& plan, const Sharing& sharing);
 
 /// Bytes of one row of a partial result: fp32, with its LSE.
 std::int64_t partial_row_bytes(const workloads::Geometry& geometry);

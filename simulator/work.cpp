@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 
 #include "simulator/traffic.h"
 
@@ -49,18 +50,17 @@ struct Shares {
   double waited = 1;  ///< that come with DRAM's latency
 };
 
-Shares shares_of(const Workload& workload, const Plan& plan, const Machine& machine, bool warm, std::int32_t resident) {
+Shares shares_of(const Workload& workload, const Plan& plan, const Machine& machine, const KernelProfile& kernel,
+                 bool warm, std::int32_t resident) {
   if (warm) return {0, 0};
   if (machine.cpu || reads_once(workload, plan)) return {};
-  // What a list reads lies in L2 until as much has been read as L2 keeps, by all lists.
-  double read = 0;
-  for (const schedules::Item& item : plan.items) read += item.tokens();
-  const double list_bytes =
-      read * static_cast<double>(workloads::kv_bytes_per_token(workload.geometry)) / std::max(1, plan.lists());
-  const double l2 = kept_bytes(machine);
-  const bool all = stays_in_l2(workload, machine) || l2 >= list_bytes * plan.lists();
-  const std::int64_t kept = all ? plan.lists() : static_cast<std::int64_t>(l2 / list_bytes);
-  const KvTokens tokens = count_shared_reads(workload, plan, resident, kept);
+  const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
+  Sharing sharing;
+  sharing.resident = plan.dispatch == schedules::Dispatch::queue ? std::min(resident, plan.workers) : resident;
+  sharing.kept_tokens =
+      stays_in_l2(workload, machine) ? std::numeric_limits<double>::infinity() : kept_bytes(machine) / token_bytes;
+  sharing.in_flight_tokens = static_cast<double>(kernel.bytes_in_flight) / token_bytes;
+  const KvTokens tokens = count_shared_reads(workload, plan, sharing);
   const auto sum = static_cast<double>(tokens.dram + tokens.together + tokens.l2);
   if (sum <= 0) return {};
   return {static_cast<double>(tokens.dram) / sum, static_cast<double>(tokens.dram + tokens.together) / sum};
@@ -90,6 +90,17 @@ void look_at_outputs(const Plan& plan, Work& work) {
   }
 }
 
+/// What all queries of each output see.
+void look_at_edges(const Workload& workload, const Plan& plan, Work& work) {
+  for (const OutputTile& output : plan.outputs) {
+    const workloads::Request& request = workload.requests[static_cast<std::size_t>(output.request)];
+    const std::int32_t last = std::max(output.row_begin, output.row_end - 1) / output.head_count;
+    work.seen_of_output.push_back(
+        {workloads::visible_to_query(workload.geometry, request, last).begin,
+         workloads::visible_to_query(workload.geometry, request, output.row_begin / output.head_count).end});
+  }
+}
+
 }  // namespace
 
 Work make_work(const Workload& workload, const Plan& plan, const Machine& machine, const KernelProfile& kernel,
@@ -97,6 +108,8 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   Work work;
   work.bytes_per_token = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
   look_at_outputs(plan, work);
+  work.edge_seconds = kernel.edge_seconds;
+  if (kernel.edge_seconds > 0) look_at_edges(workload, plan, work);
   (kernel.most_tokens > 0 ? work.issue_start_seconds : work.crowd_start_seconds) = kernel.crowd_start_seconds;
   for (const std::int32_t rows : work.heights) {
     if (machine.cpu) {
@@ -112,7 +125,7 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
     work.seconds_per_byte.push_back({token.crowded / work.bytes_per_token, token.alone / work.bytes_per_token});
   }
   const bool warm = options.l2 == L2State::warm && stays_in_l2(workload, machine);
-  const Shares shares = shares_of(workload, plan, machine, warm, resident);
+  const Shares shares = shares_of(workload, plan, machine, kernel, warm, resident);
   // What asks for all of an item at once waits for no latency while it streams.
   const double bytes_in_flight = kernel.most_tokens > 0 ? kUnlimitedBytes : static_cast<double>(kernel.bytes_in_flight);
   work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);

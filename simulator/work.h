@@ -29,6 +29,15 @@ struct Work {
   double issue_seconds = 0;
   double issue_start_seconds = 0;
 
+  double edge_seconds = 0;                         ///< more of an item at the edge of a mask (at_edge())
+  std::vector<workloads::KvRange> seen_of_output;  ///< by all of its queries; empty if no item costs more
+
+  /// Whether some query of the item's output does not see all of the item.
+  bool at_edge(const schedules::Item& item) const {
+    if (seen_of_output.empty()) return false;
+    const workloads::KvRange& seen = seen_of_output[static_cast<std::size_t>(item.output)];
+    return item.kv_begin < seen.begin || item.kv_end > seen.end;
+  }
   /// Index into heights and seconds_per_byte.
   std::size_t cost_of(const schedules::Item& item) const {
     return cost_of_output.empty() ? 0 : static_cast<std::size_t>(cost_of_output[static_cast<std::size_t>(item.output)]);

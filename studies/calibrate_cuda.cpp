@@ -138,25 +138,43 @@ std::vector<std::int32_t> large_cluster_sms(const std::vector<std::int32_t>& gpc
   return sizes;
 }
 
-/// One worker of each compiled kernel at a time, K and V in L2.
-std::vector<gpu::KernelProbe> probe_all_kernels(Work& work) {
+/// Short replays of launches whose K and V stay in L2.
+gpu::MeasureOptions probe_options() {
   gpu::MeasureOptions options;
   options.bytes_per_cycle = 0;
   options.seconds_per_replay = 0.0005;
   options.replays = 7;
+  return options;
+}
+
+void add_probe(Work& work, std::vector<gpu::KernelProbe>& probes, const gpu::KernelProbe& probe) {
+  probes.push_back(probe);
+  work.point(
+      fmt::format("{}_d{}_{}{}{}_{}", to_string(probe.config), probe.geometry.head_dim, probe.paged ? "paged_" : "",
+                  probe.masked ? "masked_" : "", to_string(probe.kind), probe.any_plan ? "any" : "single")
+          .c_str(),
+      probe.count, probe.seconds * 1e9, "ns");
+}
+
+/// One worker of each compiled kernel at a time, K and V in L2.
+std::vector<gpu::KernelProbe> probe_all_kernels(Work& work) {
   std::vector<gpu::KernelProbe> probes;
+  const auto found = [&](const gpu::KernelProbe& probe) { add_probe(work, probes, probe); };
   for (const std::int32_t head_dim : {64, 128, 256}) {
     for (const auto& [paged, masked] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
-      gpu::probe_kernels(head_dim, paged, masked, options, [&](const gpu::KernelProbe& probe) {
-        probes.push_back(probe);
-        work.point(fmt::format("{}_d{}_{}{}{}_{}", to_string(probe.config), head_dim, paged ? "paged_" : "",
-                               masked ? "masked_" : "", to_string(probe.kind), probe.any_plan ? "any" : "single")
-                       .c_str(),
-                   probe.count, probe.seconds * 1e9, "ns");
-      });
+      gpu::probe_kernels(head_dim, paged, masked, probe_options(), found);
     }
   }
   return probes;
+}
+
+/// Adds those of SMs that hold as many CTAs as fit. Launches of a process take 0.17 us longer once it has parted the
+/// device, so that this comes after whatever is no difference of two times.
+void probe_all_full_sms(Work& work, std::vector<gpu::KernelProbe>& probes) {
+  const auto found = [&](const gpu::KernelProbe& probe) { add_probe(work, probes, probe); };
+  for (const std::int32_t head_dim : {64, 128, 256}) {
+    for (const bool masked : {false, true}) gpu::probe_full_sms(head_dim, masked, probe_options(), found);
+  }
 }
 
 /// The kernels' own constants.
@@ -246,7 +264,7 @@ Calibration calibrate_cuda(const std::string& like) {
   const std::string base = calibration_base(like);
   Work work = begin(base);
   const gpu::Timing first_launches = time_first_launches(work);
-  const std::vector<gpu::KernelProbe> probes = probe_all_kernels(work);
+  std::vector<gpu::KernelProbe> probes = probe_all_kernels(work);
   calibrate_memory(work);
   calibrate_l2(work);
   calibrate_rows(work);
@@ -257,6 +275,7 @@ Calibration calibrate_cuda(const std::string& like) {
   const std::vector<gpu::LoadPoint> loads = calibrate_loads(work.result);
   add_clocks(loads, work.source, work.result);
   add_energy(loads, work.source, work.result);
+  probe_all_full_sms(work, probes);
   derive_kernels(work, probes, first_launches.median);
   work.result.machine_name = work.machine.name + "-calibrated";
   work.result.file = changed_machine_file(simulator::machine_text(base), base, work.result.machine_name,

@@ -133,6 +133,14 @@ double lean_bound(const Facts& facts, const KernelProfile& kernel, const simulat
   return machine.launch_seconds + std::max(stream_bound(facts, costs), list);
 }
 
+/// Of any cut, if its lists come out equally long.
+double even_bound(const Facts& facts, const KernelProfile& kernel, const simulator::Machine& machine,
+                  std::int64_t workers) {
+  const ListCosts costs = list_costs(kernel, machine);
+  const double list = costs.list + facts.tokens / static_cast<double>(workers) * costs.token;
+  return machine.launch_seconds + std::max(stream_bound(facts, costs), list);
+}
+
 /// Lists of a plan that cuts every output into pieces of `size` tokens.
 std::int64_t pieces_of(const Workload& workload, std::int32_t size) {
   std::int64_t pieces = 0;
@@ -199,6 +207,10 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
       }
     }
     all.push_back({"lean+last_arriver", &kernel, lean_bound(facts, kernel, machine, workers)});
+    if (facts.uniform || kernel.cluster > 1) continue;
+    for (const char* name : {"fa3+last_arriver", "flashinfer+last_arriver"}) {
+      all.push_back({name, &kernel, even_bound(facts, kernel, machine, workers)});
+    }
   }
   for (Candidate& candidate : all) candidate.least_seconds *= kSlack;
   std::stable_sort(all.begin(), all.end(),

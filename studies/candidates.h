@@ -22,8 +22,8 @@ struct Candidate {
 inline constexpr std::int32_t kCandidateTileTokens = 64;
 
 /// Schedules worth considering with each of the kernels, those of the least bound first: of uniform batches even
-/// splits, of ragged ones LeanAttention's cut and pieces of fixed size, of several queries also even splits of each
-/// query head, all merged by the last arriver.
+/// splits, of ragged ones LeanAttention's cut, pieces of fixed size and FlashAttention-3's and FlashInfer's rules, of
+/// several queries also even splits of each query head, all merged by the last arriver.
 std::vector<Candidate> candidates(const workloads::Workload& workload, const simulator::Machine& machine,
                                   const std::vector<simulator::KernelProfile>& kernels);
 

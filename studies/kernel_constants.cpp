@@ -178,7 +178,7 @@ class Writer {
   void fixed() {
     if (probed_.masked) {
       add("fixed", "ns", by_cluster([&](std::int32_t c) {
-            const double first = times_.at(c, true, ProbeKind::items, 2) - times_.each(c, true, ProbeKind::items);
+            const double first = times_.at(c, true, ProbeKind::unhidden, 2) - times_.each(c, true, ProbeKind::unhidden);
             return first - times_.chain(c, true) - latency_ - transfer(c) - launch_;
           }));
       edge();
@@ -196,22 +196,35 @@ class Writer {
     single_crowd_start();
   }
 
-  /// What a query more costs where rows see different tokens: the probes of one item give each row a query of its own
-  /// (FlashAttention-2's tiles), those of several items two queries to all.
+  /// What it costs that rows see different tokens: two queries in the probes of several items, and one more, as the
+  /// probes of one item give each row a query of its own (FlashAttention-2's tiles).
   void edge() {
+    add_ns("edge", times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::unhidden));
     const double first = times_.at(1, true, ProbeKind::items, 2) - times_.each(1, true, ProbeKind::items);
     const double rows = 8 * probed_.config.row_tiles;
-    add_ns("edge", (times_.at(1, true, ProbeKind::item, times_.round(1)) - first) / (rows - 2));
+    add_ns("edge_per_query", (times_.at(1, true, ProbeKind::item, times_.round(1)) - first) / (rows - 2));
   }
 
   void chains() {
     const std::int32_t round = times_.round(1);
     add_clocks("chain_clocks", times_.chain(1, true), round);
+    full_sms();
     add_ns("first_rounds", times_.first_rounds(true));
     partial_tile();
     if (!probed_.resources.front().single_item) return;
     add_clocks("single_item_chain_clocks", times_.chain(1, false), round);
     add_ns("single_item_first_rounds", times_.first_rounds(false));
+  }
+
+  /// What an SM takes for a token where it holds as many CTAs as fit. Nothing where that is one, or could not be
+  /// probed.
+  void full_sms() {
+    const std::int32_t before = probed_.config.stages * times_.round(1);
+    const std::int32_t after = before + 8 * times_.round(1);
+    const std::optional<double> less = times_.find(1, true, ProbeKind::full, before);
+    const std::optional<double> more = times_.find(1, true, ProbeKind::full, after);
+    if (less && more)
+      add_clocks("crowded_clocks", (*more - *less) / probed_.resources.front().where.ctas_per_sm, after - before);
   }
 
   /// Share of a round's arithmetic that one of few tokens takes all the same, from lists of either.
@@ -224,9 +237,10 @@ class Writer {
 
   void items() {
     const double each = times_.each(1, true, ProbeKind::items);
+    const double unhidden = probed_.masked ? times_.each(1, true, ProbeKind::unhidden) : each;
     const double epilogue =
         constants_[probed_.resources.front().single_item ? "single_item_fixed" : "fixed"]["value"][0].get<double>() / 2;
-    const double item = std::max(0.0, each - times_.chain(1, true) - epilogue);
+    const double item = std::max(0.0, unhidden - times_.chain(1, true) - epilogue);
     const double crowd = times_.each(1, true, ProbeKind::crowd) - times_.each(1, true, ProbeKind::short_items);
     add_ns("item", item);
     add_ns("item_crowded", item + std::max(0.0, crowd));
@@ -312,7 +326,8 @@ std::vector<ProbedConfig> gather(const std::vector<KernelProbe>& probes) {
       known = std::prev(all.end());
     }
     known->probes.push_back(probe);
-    if (probe.paged || (!known->clusters.empty() && known->clusters.back() == probe.config.cluster)) continue;
+    const std::vector<std::int32_t>& clusters = known->clusters;
+    if (probe.paged || std::find(clusters.begin(), clusters.end(), probe.config.cluster) != clusters.end()) continue;
     known->clusters.push_back(probe.config.cluster);
     const auto workload = gpu::probe_workload(probe.geometry.head_dim, 8, false, probe.masked, 1, 64);
     known->resources.push_back(gpu::resources(workload, probe.config));

@@ -24,6 +24,15 @@ TEST(Alike, DifferentCostsAreDifferentWork) {
   EXPECT_EQ(kinds, (std::vector<std::int32_t>{0, 1, 0}));
 }
 
+TEST(Alike, WhatIsAtTheEdgeOfAMaskIsDifferentWork) {
+  const schedules::Plan plan = toy::one_cta_each(toy::workload({5, 5, 5}));
+  Work work;
+  work.seen_of_output = {{0, 5}, {0, 4}, {0, 5}};
+  std::vector<std::int32_t> kinds;
+  number_alike(plan, work, plan.lists(), kinds);
+  EXPECT_EQ(kinds, (std::vector<std::int32_t>{0, 1, 0}));
+}
+
 TEST(Alike, RowsAreGroupedByEquality) {
   std::vector<std::int32_t> groups;
   group_alike({1, 2, 1, 3, 1, 2, -1, -1}, 2, groups);

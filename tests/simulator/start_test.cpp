@@ -2,6 +2,10 @@
 // How a lone CTA of the project's own kinds of kernels starts and ends, by hand.
 #include <gtest/gtest.h>
 
+#include <optional>
+#include <utility>
+
+#include "simulator/alternatives.h"
 #include "tests/simulator/toy.h"
 
 namespace splitwave::simulator {
@@ -74,6 +78,42 @@ TEST(Start, ATableIsInL2WhereTheLaunchBeforeLeavesItThere) {
   EXPECT_NEAR(seconds(10, kernel, machine), without + 0.6 * kUs, kTolerance * kUs);
   machine.l2_bytes = 1 << 20;
   EXPECT_NEAR(seconds(10, kernel, machine), without, kTolerance * kUs);
+}
+
+TEST(Start, OnlyItemsAtTheEdgeOfAMaskPayForIt) {
+  KernelProfile kernel = ring(200);
+  workloads::Workload workload = toy::workload({40});
+  workload.requests.front().query_len = 2;
+  schedules::Plan plan = toy::cut({30, 10}, schedules::MergeKind::kernel);
+  plan.outputs.front().row_end = 2;
+  const auto ends = [&] {
+    const auto spans = simulate(workload, plan, toy::machine(2), kernel, {.spans = true}).spans;
+    return std::pair(spans[0].end_seconds, spans[1].end_seconds);
+  };
+  const auto [first, last] = ends();
+  kernel.edge_seconds = 0.5 * kUs;
+  EXPECT_NEAR(ends().first, first, kTolerance * kUs) << "both queries see all of the first 30 tokens";
+  EXPECT_NEAR(ends().second, last + 0.5 * kUs, kTolerance * kUs);
+  workload.geometry.window = 35;
+  EXPECT_NEAR(ends().first, first + 0.5 * kUs, kTolerance * kUs) << "the second query does not see the fifth";
+  workload.geometry.causal = false;
+  workload.geometry.window = 40;
+  EXPECT_NEAR(ends().second, last, kTolerance * kUs) << "a mask that hides nothing";
+}
+
+TEST(Start, FurtherQueriesOfATileAtTheEdgeCostMore) {
+  KernelProfile kernel = ring(200);
+  kernel.config = "r1c1";
+  kernel.most_rows = 8;
+  kernel.edge_seconds = 0.5 * kUs;
+  kernel.edge_query_seconds = 0.1 * kUs;
+  workloads::Workload workload = toy::workload({40});
+  workload.requests.front().query_len = 4;
+  schedules::Plan plan = toy::one_cta_each(workload);
+  plan.outputs.front().row_end = 4;
+  const std::optional<KernelProfile> run = as_run(kernel, workload, plan, 1);
+  ASSERT_TRUE(run);
+  EXPECT_NEAR(run->edge_seconds, 1.1 * kUs, kTolerance * kUs) << "rows that are not there are queries too: 8 of them";
 }
 
 }  // namespace

@@ -77,12 +77,15 @@ TEST(Traffic, ACausalPrefillOfFourRowTilesReadsItsLongestRangeFromDram) {
   EXPECT_EQ(simulate(batch, plan, large, deep_kernel()).traffic.kv_dram_read, 400 * kToken);
 }
 
-TEST(Traffic, TilesOfAWindowReadTheirOverlapOnce) {
+TEST(Traffic, TilesOfAWindowFindTheirOverlapIfL2StillHasIt) {
   workloads::Workload batch = prefill(200, 1000);
   batch.geometry.window = 100;
   const schedules::Plan plan = row_tiles(batch, 100);
   ASSERT_EQ(plan.items[0].kv_begin, 701);  // queries 800 to 899 see [701, 900), the others [801, 1000)
-  const schedules::Timeline timeline = simulate(batch, plan, slow_dram(2), deep_kernel());
+  Machine machine = slow_dram(2);
+  EXPECT_EQ(simulate(batch, plan, machine, deep_kernel()).traffic.kv_l2_read, 0);
+  machine.l2_bytes = 200 * kToken;  // two lists, 100 tokens apart
+  const schedules::Timeline timeline = simulate(batch, plan, machine, deep_kernel());
   EXPECT_EQ(timeline.traffic.kv_dram_read, 299 * kToken);
   EXPECT_EQ(timeline.traffic.kv_l2_read, 99 * kToken);
   EXPECT_GE(timeline.seconds, 0.299e-3);
@@ -109,34 +112,51 @@ TEST(Traffic, RangesThatOverlapInPartAreCountedByToken) {
   workloads::Workload batch = prefill(4, 1000);
   batch.geometry.causal = false;
   schedules::Plan plan = row_tiles(batch, 1);
-  const auto reads = [&](const std::vector<workloads::KvRange>& ranges, std::int64_t window) {
+  const auto reads = [&](const std::vector<workloads::KvRange>& ranges, double kept_tokens) {
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       plan.items[i].kv_begin = ranges[i].begin;
       plan.items[i].kv_end = ranges[i].end;
     }
-    return count_shared_reads(batch, plan, 1, window - 1).dram;
+    return count_shared_reads(batch, plan, {1, kept_tokens, 0}).dram;
   };
-  EXPECT_EQ(reads({{0, 100}, {50, 150}, {0, 150}, {140, 160}}, 4), 160);
-  EXPECT_EQ(reads({{0, 100}, {20, 30}, {10, 40}, {0, 100}}, 4), 100);
-  // Of the last item, [0, 20) and [40, 100) were read three lists before it, [20, 40) later.
-  EXPECT_EQ(reads({{0, 100}, {20, 40}, {30, 40}, {0, 100}}, 3), 100 + 80);
-  EXPECT_EQ(reads({{0, 100}, {20, 40}, {30, 40}, {0, 100}}, 2), 100 + 80 + 10);
+  EXPECT_EQ(reads({{0, 100}, {50, 150}, {0, 150}, {140, 160}}, 1e9), 160);
+  EXPECT_EQ(reads({{0, 100}, {20, 30}, {10, 40}, {0, 100}}, 1e9), 100);
+  // One list after the other: of the last item [0, 20) and [40, 100) were read 130 tokens before, [20, 30) 50 and
+  // [30, 40) 40; the second item's 80.
+  EXPECT_EQ(reads({{0, 100}, {20, 40}, {30, 40}, {0, 100}}, 130), 100);
+  EXPECT_EQ(reads({{0, 100}, {20, 40}, {30, 40}, {0, 100}}, 129), 100 + 80);
+  EXPECT_EQ(reads({{0, 100}, {20, 40}, {30, 40}, {0, 100}}, 79), 100 + 80 + 20);
+  EXPECT_EQ(reads({{0, 100}, {20, 40}, {30, 40}, {0, 100}}, 49), 100 + 80 + 20 + 10);
 }
 
-TEST(Traffic, ListsOfTheFirstWaveWaitForDramTogether) {
+TEST(Traffic, ListsThatStartTogetherWaitForDramTogether) {
   workloads::Workload batch = prefill(4, 1000);
   batch.geometry.causal = false;
   const schedules::Plan plan = row_tiles(batch, 1);  // four lists that read the same
-  const KvTokens together = count_shared_reads(batch, plan, 4, 0);
+  const KvTokens together = count_shared_reads(batch, plan, {4, 0, 0});
   EXPECT_EQ(together.dram, 1000);
   EXPECT_EQ(together.together, 3000);
   EXPECT_EQ(together.l2, 0);
-  // Of a wave of two, the other two come later: what L2 has kept of one list is what they find.
-  const KvTokens later = count_shared_reads(batch, plan, 2, 1);
+  // In waves of two the others come 1,000 tokens of each list later, and together again.
+  const KvTokens later = count_shared_reads(batch, plan, {2, 2000, 10});
   EXPECT_EQ(later.dram, 1000);
-  EXPECT_EQ(later.together, 1000);
-  EXPECT_EQ(later.l2, 2000);
-  EXPECT_EQ(count_shared_reads(batch, plan, 2, 0).dram, 3000);
+  EXPECT_EQ(later.together, 2000);
+  EXPECT_EQ(later.l2, 1000);
+  EXPECT_EQ(count_shared_reads(batch, plan, {2, 1999, 10}).dram, 2000);
+}
+
+TEST(Traffic, ListsThatStartTogetherAtOtherTokensFindWhatL2StillHas) {
+  workloads::Workload batch = prefill(2, 1000);
+  batch.geometry.causal = false;
+  schedules::Plan plan = row_tiles(batch, 1);  // two outputs, cut in three as one stream of 600, 600 and 800 tokens
+  plan.items = {{0, 0, 600, 0}, {0, 600, 1000, 1}, {1, 0, 200, 2}, {1, 200, 1000, 3}};
+  plan.cta_begin = {0, 1, 3, 4};
+  // The second output's first 200 tokens are read 400 after the first's, the next 400 200 before, the last ones 400.
+  EXPECT_EQ(count_shared_reads(batch, plan, {3, 3 * 400, 0}).dram, 1000);
+  EXPECT_EQ(count_shared_reads(batch, plan, {3, 3 * 399, 0}).dram, 1000 + 200 + 400);
+  EXPECT_EQ(count_shared_reads(batch, plan, {3, 3 * 199, 0}).dram, 2000);
+  EXPECT_EQ(count_shared_reads(batch, plan, {3, 3 * 400, 0}).together, 0);
+  EXPECT_EQ(count_shared_reads(batch, plan, {3, 3 * 400, 200}).together, 400);
 }
 
 TEST(Traffic, WarmDataComeFromL2) {
