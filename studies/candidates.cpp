@@ -148,6 +148,24 @@ std::int64_t pieces_of(const Workload& workload, std::int32_t size) {
   return pieces * workload.geometry.kv_heads;
 }
 
+/// Tokens of pieces worth considering: where all contexts are alike, even parts of them.
+std::vector<std::int32_t> piece_sizes(const Facts& facts) {
+  std::vector<std::int32_t> sizes;
+  if (!facts.uniform) {
+    for (std::int32_t size = 256; size <= (1 << 18); size *= 2) {
+      sizes.push_back(size);
+      if (size >= facts.longest) break;  // larger ones cut nothing either
+    }
+    return sizes;
+  }
+  for (const std::int32_t parts : kSplits) {
+    const std::int32_t tiles = (facts.longest + parts * kCandidateTileTokens - 1) / (parts * kCandidateTileTokens);
+    if (sizes.empty() || tiles * kCandidateTileTokens < sizes.back()) sizes.push_back(tiles * kCandidateTileTokens);
+  }
+  std::reverse(sizes.begin(), sizes.end());
+  return sizes;
+}
+
 }  // namespace
 
 std::vector<Candidate> candidates(const Workload& workload, const simulator::Machine& machine,
@@ -156,9 +174,8 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
   // Even splits pack the query heads of a group only for single queries.
   const bool packs_splits = facts.uniform && workloads::max_query_len(workload) <= 1;
   std::vector<std::pair<std::int32_t, std::int64_t>> sizes;  // and lists of their pieces
-  for (std::int32_t size = 256; !packs_splits && size <= (1 << 18); size *= 2) {
+  for (const std::int32_t size : packs_splits ? std::vector<std::int32_t>{} : piece_sizes(facts)) {
     sizes.emplace_back(size, pieces_of(workload, size));
-    if (size >= facts.longest) break;  // larger ones cut nothing either
   }
   std::vector<Candidate> all;
   const auto [least, most] =
