@@ -107,10 +107,9 @@ class ConfigProbes {
     found_(probe_);
   }
 
-  /// Lists of one item each, by the kernel that runs any plan.
-  void time_lists(ProbeKind kind, std::int32_t lists, std::int32_t tokens) {
-    const Workload w = workload(lists, tokens);
-    report(kind, lists, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, true, options_), true);
+  /// A list for each request of the workload.
+  void time_lists(ProbeKind kind, std::int32_t count, const Workload& w, bool any_plan) {
+    report(kind, count, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, any_plan, options_), any_plan);
   }
 
   void time(ProbeKind kind, std::int32_t count, std::int32_t items, std::int32_t tokens, bool any_plan) {
@@ -147,7 +146,7 @@ class ConfigProbes {
                true);
       }
     }
-    time_lists(ProbeKind::unmerged, kMergedLists, round_);
+    time_lists(ProbeKind::unmerged, kMergedLists, workload(kMergedLists, round_), true);
   }
 
   void queue() {
@@ -182,9 +181,7 @@ class ConfigProbes {
 
   void waves() {
     for (const std::int32_t waves : {2, 6}) {
-      const Workload w = workload(waves * resident(), kFewTokens);
-      report(ProbeKind::waves, waves, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, false, options_),
-             false);
+      time_lists(ProbeKind::waves, waves, workload(waves * resident(), kFewTokens), false);
     }
   }
 
@@ -192,8 +189,7 @@ class ConfigProbes {
   void table() {
     Workload w = workload(2, round_);
     w.requests.back().context_len = round_ / 2;
-    report(ProbeKind::table, round_, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, false, options_),
-           false);
+    time_lists(ProbeKind::table, round_, w, false);
   }
 
   KernelProbe probe_;

@@ -29,6 +29,9 @@ struct MemoryLaw {
   double l2_bytes_per_second = 0;
   std::span<const double>
       by_sms;  ///< measured bandwidth by streaming CTAs (a CPU's threads); if not empty, the whole law
+
+  /// Most bytes/s of a CTA that waits for latencies alone.
+  double lone_rate() const { return bytes_in_flight / (latency_seconds + refill_seconds); }
 };
 
 /// The law for CTAs with `bytes_in_flight` each, of whose bytes DRAM delivers a share, and a share comes with DRAM's

@@ -35,7 +35,7 @@ double lone_rate(const Work& work, const Machine& machine) {
   for (const TokenSeconds& cost : work.seconds_per_byte) least_arithmetic = std::min(least_arithmetic, cost.alone);
   double rate = machine.sm_bytes_per_second;
   if (work.law.latency_seconds > 0) {
-    rate = std::min(rate, work.law.bytes_in_flight / (work.law.latency_seconds + work.law.refill_seconds));
+    rate = std::min(rate, work.law.lone_rate());
   }
   return least_arithmetic > 0 ? std::min(rate, 1 / least_arithmetic) : rate;
 }

@@ -32,7 +32,7 @@ const Engine::Fill& Engine::fill(std::size_t cost) {
   if (law.bytes_in_flight <= 0 || law.latency_seconds <= 0) return fill_;
   const TokenSeconds& arithmetic = work_->seconds_per_byte[cost];
   const Limits all = limits_of(std::max(1.0, busy_.all), arithmetic);
-  const double lone = law.bytes_in_flight / (law.latency_seconds + law.refill_seconds);
+  const double lone = law.lone_rate();
   const double rate = std::min({lone, all.share, all.arithmetic});
   // What keeps up with its requests hides the latency in them; what waits for its share or for arithmetic does not.
   fill_.seconds = kernel_->exposed_latencies * law.latency_seconds * (1 - rate / lone);
@@ -49,7 +49,7 @@ const Engine::Fill& Engine::fill(std::size_t cost) {
 double Engine::ring_fill_seconds(double bytes, const Fill& start) const {
   const MemoryLaw& law = work_->law;
   const double latency = kernel_->exposed_latencies * law.latency_seconds;
-  const double lone = law.bytes_in_flight / (law.latency_seconds + law.refill_seconds);
+  const double lone = law.lone_rate();
   const double tile = kernel_->tile_tokens * work_->bytes_per_token;
   if (!start.arithmetic_bound && start.share <= lone) return latency;
   const double transfer = std::min(bytes, tile) / start.share;

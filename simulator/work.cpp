@@ -31,17 +31,12 @@ double kept_bytes(const Machine& machine) {
   return machine.l2_kept * static_cast<double>(machine.l2_bytes);
 }
 
-/// True if K and V, once read, all stay in L2. A cyclic read of more keeps a part at best.
-bool stays_in_l2(const Workload& workload, const Machine& machine) {
-  return static_cast<double>(workloads::kv_bytes(workload)) <= kept_bytes(machine);
-}
-
 /// Share of the launches whose first touches meet pages that no TLB holds. The caches of successive launches, a model's
 /// layers, lie one behind the other: one that is smaller than a page is mostly in the page that the launch before
 /// touched.
-double new_pages(const Workload& workload) {
+double new_pages(double kv_bytes) {
   constexpr double page_bytes = 2 << 20;  // of the CUDA driver's device memory
-  return std::min(1.0, static_cast<double>(workloads::kv_bytes(workload)) / page_bytes);
+  return std::min(1.0, kv_bytes / page_bytes);
 }
 
 /// Shares of the K and V that the items read.
@@ -50,15 +45,14 @@ struct Shares {
   double waited = 1;  ///< that come with DRAM's latency
 };
 
+/// kept: K and V, once read, all stay in L2.
 Shares shares_of(const Workload& workload, const Plan& plan, const Machine& machine, const KernelProfile& kernel,
-                 bool warm, std::int32_t resident) {
-  if (warm) return {0, 0};
+                 bool kept, std::int32_t resident) {
   if (machine.cpu || reads_once(workload, plan)) return {};
   const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
   Sharing sharing;
   sharing.resident = plan.dispatch == schedules::Dispatch::queue ? std::min(resident, plan.workers) : resident;
-  sharing.kept_tokens =
-      stays_in_l2(workload, machine) ? std::numeric_limits<double>::infinity() : kept_bytes(machine) / token_bytes;
+  sharing.kept_tokens = kept ? std::numeric_limits<double>::infinity() : kept_bytes(machine) / token_bytes;
   sharing.in_flight_tokens = static_cast<double>(kernel.bytes_in_flight) / token_bytes;
   const KvTokens tokens = count_shared_reads(workload, plan, sharing);
   const auto sum = static_cast<double>(tokens.dram + tokens.together + tokens.l2);
@@ -124,8 +118,10 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
     }
     work.seconds_per_byte.push_back({token.crowded / work.bytes_per_token, token.alone / work.bytes_per_token});
   }
-  const bool warm = options.l2 == L2State::warm && stays_in_l2(workload, machine);
-  const Shares shares = shares_of(workload, plan, machine, kernel, warm, resident);
+  const auto kv = static_cast<double>(workloads::kv_bytes(workload));
+  const bool kept = kv <= kept_bytes(machine);  // a cyclic read of more keeps a part at best
+  const bool warm = options.l2 == L2State::warm && kept;
+  const Shares shares = warm ? Shares{0, 0} : shares_of(workload, plan, machine, kernel, kept, resident);
   // What asks for all of an item at once waits for no latency while it streams.
   const double bytes_in_flight = kernel.most_tokens > 0 ? kUnlimitedBytes : static_cast<double>(kernel.bytes_in_flight);
   work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
@@ -140,9 +136,9 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   }
   if (!warm) {
     work.cold_seconds =
-        machine.cold_seconds * new_pages(workload) * kernel.cold_loads + machine.first_burst_seconds.value_or(0);
+        machine.cold_seconds * new_pages(kv) * kernel.cold_loads + machine.first_burst_seconds.value_or(0);
     // Each launch reads the table that the one before has read: it is in L2 but for what came in between.
-    if (kernel.reads_table && !stays_in_l2(workload, machine)) {
+    if (kernel.reads_table && !kept) {
       work.table_seconds = machine.dram_latency_seconds - machine.l2_latency_seconds;
     }
   }

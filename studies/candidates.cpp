@@ -33,7 +33,9 @@ struct Facts {
   double tokens = 0;        ///< of all KV heads
   std::int64_t outputs = 0;
   std::int32_t longest = 0;
+  std::int32_t group = 1;
   bool uniform = false;
+  bool single_query = false;
 };
 
 Facts facts_of(const Workload& workload, const simulator::Machine& machine) {
@@ -43,6 +45,8 @@ Facts facts_of(const Workload& workload, const simulator::Machine& machine) {
   facts.tokens = bytes / static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
   facts.outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;
   facts.longest = workloads::padded_context_len(workload);
+  facts.group = workload.geometry.group();
+  facts.single_query = workloads::max_query_len(workload) <= 1;
   facts.uniform = std::all_of(workload.requests.begin(), workload.requests.end(),
                               [&](const workloads::Request& r) { return r == workload.requests.front(); });
   return facts;
@@ -109,14 +113,12 @@ double piece_bound(const Facts& facts, const KernelProfile& kernel, const simula
 }
 
 /// Of even splits in which every query head has tiles of its own, as FlashAttention-2 cuts several queries.
-double heads_bound(const Workload& workload, const Facts& facts, const KernelProfile& kernel,
-                   const simulator::Machine& machine, std::int64_t workers, std::int32_t splits) {
+double heads_bound(const Facts& facts, const KernelProfile& kernel, const simulator::Machine& machine,
+                   std::int64_t workers, std::int32_t splits) {
   const ListCosts costs = list_costs(kernel, machine);
-  const std::int32_t group = workload.geometry.group();
   const std::int32_t parts = std::max(1, std::min(splits, facts.longest / kCandidateTileTokens));
-  const auto lists = static_cast<double>(facts.outputs * group);
-  const double work = (lists * costs.list + facts.tokens * group * costs.token) /
-                      static_cast<double>(std::max<std::int64_t>(1, workers));
+  const auto lists = static_cast<double>(facts.outputs * facts.group);
+  const double work = (lists * costs.list + facts.tokens * facts.group * costs.token) / static_cast<double>(workers);
   const double stream = stream_bound(facts, costs);
   const double longest = costs.list + static_cast<double>(facts.longest / splits) * costs.token;
   return machine.launch_seconds + std::max({stream, work, longest}) +
@@ -166,73 +168,97 @@ std::vector<std::int32_t> piece_sizes(const Facts& facts) {
   return sizes;
 }
 
+/// Candidates of one kernel after the other.
+class Collector {
+ public:
+  Collector(const Workload& workload, const simulator::Machine& machine, const std::vector<KernelProfile>& kernels)
+      : machine_(machine), facts_(facts_of(workload, machine)), packs_splits_(facts_.uniform && facts_.single_query) {
+    for (const KernelProfile& kernel : kernels) {
+      least_rows_ = least_rows_ == 0 ? kernel.most_rows : std::min(least_rows_, kernel.most_rows);
+      most_rows_ = std::max(most_rows_, kernel.most_rows);
+    }
+    for (const std::int32_t size : packs_splits_ ? std::vector<std::int32_t>{} : piece_sizes(facts_)) {
+      sizes_.emplace_back(size, pieces_of(workload, size));
+    }
+  }
+
+  void add(const KernelProfile& kernel) {
+    kernel_ = &kernel;
+    workers_ = simulator::grid_of(machine_, kernel).resident();
+    if (kernel.most_tokens > 0) {
+      if (facts_.longest <= kernel.most_tokens) add_split(1, whole_bound());
+      return;
+    }
+    if (packs_splits_) {
+      add_splits(facts_.outputs, split_bound);
+    } else if (facts_.single_query) {
+      add_split(1, whole_bound());
+    } else if (kernel.most_rows == least_rows_) {
+      // Small tiles of a head each are worked on sooner than one tall tile, though each reads K and V.
+      add_splits(facts_.outputs * facts_.group, heads_bound);
+    }
+    if (kernel.most_rows < most_rows_ && !packs_splits_) return;
+    add_pieces();
+    add_named("lean", lean_bound(facts_, kernel, machine_, workers_));
+    if (facts_.uniform || kernel.cluster > 1) return;
+    for (const char* name : {"fa3", "flashinfer"}) add_named(name, even_bound(facts_, kernel, machine_, workers_));
+  }
+
+  /// All, with the least bounds first.
+  std::vector<Candidate> take() && {
+    for (Candidate& candidate : all_) candidate.least_seconds *= kSlack;
+    std::stable_sort(all_.begin(), all_.end(),
+                     [](const Candidate& a, const Candidate& b) { return a.least_seconds < b.least_seconds; });
+    return std::move(all_);
+  }
+
+ private:
+  double whole_bound() const {
+    return facts_.uniform ? split_bound(facts_, *kernel_, machine_, workers_, 1)
+                          : piece_bound(facts_, *kernel_, machine_, workers_, facts_.outputs, facts_.longest);
+  }
+  void add_named(const std::string& schedule, double least_seconds) {
+    all_.push_back({schedule + "+last_arriver", kernel_, least_seconds});
+  }
+  void add_split(std::int32_t splits, double least_seconds) {
+    const char* merge = splits == 1 ? "" : "+last_arriver";
+    all_.push_back({fmt::format("fixed-split:{}{}", splits, merge), kernel_, least_seconds});
+  }
+  /// Every number of splits that neither crowds the workers nor leaves a list less than a tile for each CTA.
+  template <typename Bound>
+  void add_splits(std::int64_t outputs, const Bound& bound) {
+    for (const std::int32_t splits : kSplits) {
+      const bool crowded = outputs * splits > kMostWaves * workers_;
+      if (splits > 1 && (crowded || facts_.longest < splits * kernel_->cluster * kCandidateTileTokens)) break;
+      add_split(splits, bound(facts_, *kernel_, machine_, workers_, splits));
+    }
+  }
+  void add_pieces() {
+    for (const auto& [size, lists] : sizes_) {
+      const double pieces = facts_.tokens / size / static_cast<double>(workers_);
+      if (pieces > kMostPieces || (pieces < kLeastPieces && size > sizes_.front().first)) continue;
+      add_named(fmt::format("fixed-size:{}", size), piece_bound(facts_, *kernel_, machine_, workers_, lists, size));
+    }
+  }
+
+  const simulator::Machine& machine_;
+  Facts facts_;
+  bool packs_splits_ = false;  ///< even splits pack the query heads of a group only for single queries
+  std::int32_t least_rows_ = 0;
+  std::int32_t most_rows_ = 0;
+  std::vector<std::pair<std::int32_t, std::int64_t>> sizes_;  ///< of pieces, and lists of them
+  const KernelProfile* kernel_ = nullptr;
+  std::int64_t workers_ = 0;
+  std::vector<Candidate> all_;
+};
+
 }  // namespace
 
 std::vector<Candidate> candidates(const Workload& workload, const simulator::Machine& machine,
                                   const std::vector<KernelProfile>& kernels) {
-  const Facts facts = facts_of(workload, machine);
-  // Even splits pack the query heads of a group only for single queries.
-  const bool packs_splits = facts.uniform && workloads::max_query_len(workload) <= 1;
-  std::vector<std::pair<std::int32_t, std::int64_t>> sizes;  // and lists of their pieces
-  for (const std::int32_t size : packs_splits ? std::vector<std::int32_t>{} : piece_sizes(facts)) {
-    sizes.emplace_back(size, pieces_of(workload, size));
-  }
-  std::vector<Candidate> all;
-  const auto [least, most] =
-      std::minmax_element(kernels.begin(), kernels.end(),
-                          [](const KernelProfile& a, const KernelProfile& b) { return a.most_rows < b.most_rows; });
-  const auto add_split = [&](const KernelProfile& kernel, std::int32_t splits, double least_seconds) {
-    const char* merge = splits == 1 ? "" : "+last_arriver";
-    all.push_back({fmt::format("fixed-split:{}{}", splits, merge), &kernel, least_seconds});
-  };
-  // Every number of splits that neither crowds the workers nor leaves a list less than a tile for each CTA.
-  const auto add_splits = [&](const KernelProfile& kernel, std::int64_t workers, std::int64_t outputs,
-                              const auto& bound) {
-    for (const std::int32_t splits : kSplits) {
-      const bool crowded = outputs * splits > kMostWaves * workers;
-      if (splits > 1 && (crowded || facts.longest < splits * kernel.cluster * kCandidateTileTokens)) break;
-      add_split(kernel, splits, bound(splits));
-    }
-  };
-  for (const KernelProfile& kernel : kernels) {
-    const std::int64_t workers = simulator::grid_of(machine, kernel).resident();
-    const auto whole_bound = [&] {
-      return facts.uniform ? split_bound(facts, kernel, machine, workers, 1)
-                           : piece_bound(facts, kernel, machine, workers, facts.outputs, facts.longest);
-    };
-    if (kernel.most_tokens > 0) {
-      if (facts.longest <= kernel.most_tokens) add_split(kernel, 1, whole_bound());
-      continue;
-    }
-    if (packs_splits) {
-      add_splits(kernel, workers, facts.outputs,
-                 [&](std::int32_t splits) { return split_bound(facts, kernel, machine, workers, splits); });
-    } else {
-      if (workloads::max_query_len(workload) <= 1) {
-        add_split(kernel, 1, whole_bound());
-      } else if (kernel.most_rows == least->most_rows) {
-        // Small tiles of a head each are worked on sooner than one tall tile, though each reads K and V.
-        add_splits(kernel, workers, facts.outputs * workload.geometry.group(),
-                   [&](std::int32_t splits) { return heads_bound(workload, facts, kernel, machine, workers, splits); });
-      }
-      if (kernel.most_rows < most->most_rows) continue;
-      for (const auto& [size, lists] : sizes) {
-        const double pieces = facts.tokens / size / static_cast<double>(workers);
-        if (pieces > kMostPieces || (pieces < kLeastPieces && size > sizes.front().first)) continue;
-        all.push_back({fmt::format("fixed-size:{}+last_arriver", size), &kernel,
-                       piece_bound(facts, kernel, machine, workers, lists, size)});
-      }
-    }
-    all.push_back({"lean+last_arriver", &kernel, lean_bound(facts, kernel, machine, workers)});
-    if (facts.uniform || kernel.cluster > 1) continue;
-    for (const char* name : {"fa3+last_arriver", "flashinfer+last_arriver"}) {
-      all.push_back({name, &kernel, even_bound(facts, kernel, machine, workers)});
-    }
-  }
-  for (Candidate& candidate : all) candidate.least_seconds *= kSlack;
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.least_seconds < b.least_seconds; });
-  return all;
+  Collector collector(workload, machine, kernels);
+  for (const KernelProfile& kernel : kernels) collector.add(kernel);
+  return std::move(collector).take();
 }
 
 }  // namespace splitwave::studies

@@ -49,10 +49,9 @@ class Times {
   double each(std::int32_t cluster, bool any_plan, ProbeKind kind, bool paged = false) const {
     return (at(cluster, any_plan, kind, 6, paged) - at(cluster, any_plan, kind, 2, paged)) / 4;
   }
-  /// What the first of several items of a round takes without its round's arithmetic: unlike the probes of one item,
-  /// rows share queries in pairs.
-  double first_of_several(bool paged) const {
-    return at(1, true, ProbeKind::items, 2, paged) - each(1, true, ProbeKind::items, paged) - chain(1, true, paged);
+  /// What the first of several takes. Unlike the probes of one item, rows share queries in pairs.
+  double first(std::int32_t cluster, ProbeKind kind, bool paged = false) const {
+    return at(cluster, true, kind, 2, paged) - each(cluster, true, kind, paged);
   }
   std::int32_t round(std::int32_t cluster) const {
     KernelConfig config = probed_.config;
@@ -178,8 +177,7 @@ class Writer {
   void fixed() {
     if (probed_.masked) {
       add("fixed", "ns", by_cluster([&](std::int32_t c) {
-            const double first = times_.at(c, true, ProbeKind::unhidden, 2) - times_.each(c, true, ProbeKind::unhidden);
-            return first - times_.chain(c, true) - latency_ - transfer(c) - launch_;
+            return times_.first(c, ProbeKind::unhidden) - times_.chain(c, true) - latency_ - transfer(c) - launch_;
           }));
       edge();
       add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
@@ -200,7 +198,7 @@ class Writer {
   /// probes of one item give each row a query of its own (FlashAttention-2's tiles).
   void edge() {
     add_ns("edge", times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::unhidden));
-    const double first = times_.at(1, true, ProbeKind::items, 2) - times_.each(1, true, ProbeKind::items);
+    const double first = times_.first(1, ProbeKind::items);
     const double rows = 8 * probed_.config.row_tiles;
     add_ns("edge_per_query", (times_.at(1, true, ProbeKind::item, times_.round(1)) - first) / (rows - 2));
   }
@@ -248,8 +246,7 @@ class Writer {
            times_.at(1, true, ProbeKind::crowd, 2) - times_.at(1, true, ProbeKind::short_items, 2) - 2 * crowd);
     const double list = times_.each(1, true, ProbeKind::queue);
     add_ns("queue_list", list - each - latency_);
-    add_ns("queue_prologue",
-           times_.at(1, true, ProbeKind::queue, 2) - list - (times_.at(1, true, ProbeKind::items, 2) - each));
+    add_ns("queue_prologue", times_.first(1, ProbeKind::queue) - times_.first(1, ProbeKind::items));
   }
 
   void merges() {
@@ -283,8 +280,11 @@ class Writer {
     const bool any_plan = probed_.masked;
     const std::optional<double> found = times_.find(1, any_plan, ProbeKind::item, round, true);
     if (!found) return;
-    add_ns("paged", probed_.masked ? times_.first_of_several(true) - times_.first_of_several(false)
-                                   : *found - times_.at(1, any_plan, ProbeKind::item, round));
+    const auto prologue = [&](bool pages) {
+      return times_.first(1, ProbeKind::items, pages) - times_.chain(1, true, pages);
+    };
+    add_ns("paged",
+           probed_.masked ? prologue(true) - prologue(false) : *found - times_.at(1, any_plan, ProbeKind::item, round));
     if (probed_.config.stages == 1) return;
     add_clocks("paged_chain_clocks", times_.chain(1, true, true), round);
     if (probed_.resources.front().single_item)

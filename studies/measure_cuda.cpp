@@ -89,11 +89,6 @@ reports::Record record_start(const DevicePlan& planned, const Workload& workload
   return record;
 }
 
-/// Whether the target is a stand-in for a device that nothing is known of: its predictions are nobody's.
-bool is_stand_in(const Target& target) {
-  return target.name == gpu::current_device().name;
-}
-
 /// Records the last of two rounds over the copies of K and V, replayed as they are for times: it is warm, its K and V
 /// are cold.
 void trace_plan(const DevicePlan& planned, const Workload& workload, const Target& target, const OnDevice& here,
@@ -113,7 +108,7 @@ void trace_plan(const DevicePlan& planned, const Workload& workload, const Targe
   decoder.replay();
   decoder.synchronize();
   const gpu::Device device = gpu::current_device();
-  if (!is_stand_in(target)) {
+  if (!target.stand_in) {
     traces.push_back(predicted_trace(made, workload, target.machine.name));
   }
   traces.push_back(measured_trace(decoder.recording(), made, workload, device.name, device.sms));
@@ -171,18 +166,39 @@ void describe_energy(Executor& cuda, double seconds) {
                   seconds, limit ? fmt::format("; power limit {:.0f} W", *limit) : ""));
 }
 
-/// The device with constants of its own.
-Target calibrated_target(const DeviceConstants& constants, const gpu::Device& device) {
+/// What plans on the device are predicted by: the machine with as many SMs as the thread's partition, if it has one.
+Target target_here(const std::string& machine, std::string kernels) {
   Overrides overrides;
   overrides.sms = gpu::partition_sms();
-  overrides.kernel = constants.kernels;
-  Target result = target(constants.machine, overrides);
-  if (overrides.sms == 0 && result.machine.sms != device.sms) {
+  overrides.kernel = std::move(kernels);
+  return target(machine, overrides);
+}
+
+/// The machine's name in records.
+std::string name_here(const std::string& machine) {
+  const std::int32_t sms = gpu::partition_sms();
+  return sms == 0 ? machine : fmt::format("{} (sms={})", machine, sms);
+}
+
+/// The device with constants of its own.
+Target calibrated_target(const DeviceConstants& constants, const gpu::Device& device) {
+  Target result = target_here(constants.machine, constants.kernels);
+  if (gpu::partition_sms() == 0 && result.machine.sms != device.sms) {
     throw base::InputError(fmt::format("--calibration {}: {} SMs; allowed: a calibration of this device, which has {}",
                                        base::printable(constants.machine), result.machine.sms, device.sms));
   }
-  const std::string& name = result.machine.name;
-  result.name = overrides.sms == 0 ? name : fmt::format("{} (sms={})", name, overrides.sms);
+  result.name = name_here(result.machine.name);
+  return result;
+}
+
+/// The best known device with as many SMs.
+Target stand_in_target(const gpu::Device& device) {
+  Overrides overrides;
+  overrides.sms = device.sms;
+  overrides.kernel = simulator::kOwnKernel;
+  Target result = target(kStandIn, overrides);
+  result.name = device.name;
+  result.stand_in = true;
   return result;
 }
 
@@ -194,7 +210,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
     to.watcher.begin(schedule + " on " + workload.name);
     try {
       const DevicePlan planned = plan_for(schedule, workload, target, to.traces != nullptr);
-      if (predicted && !is_stand_in(target)) {
+      if (predicted && !target.stand_in) {
         to.watcher.record(record_of(planned.predicted, workload, target));
       }
       if (!here) {
@@ -229,22 +245,14 @@ void require_cuda_timelines() {
 Target device_target(const DeviceConstants& constants) {
   require_cuda();
   const gpu::Device device = gpu::current_device();
-  const std::string machine = machine_of_device(device.name);
-  Overrides overrides;
   if (!constants.machine.empty()) return calibrated_target(constants, device);
-  overrides.kernel = simulator::kOwnKernel;
-  if (machine.empty()) {
-    // The best known device with as many SMs: plans need a model, and nobody sees its predictions.
-    overrides.sms = device.sms;
-    Target stand_in = target(kStandIn, overrides);
-    stand_in.name = device.name;
-    return stand_in;
-  }
+  const std::string machine = machine_of_device(device.name);
+  if (machine.empty()) return stand_in_target(device);
   const std::vector<std::string> known = simulator::machine_names();
-  const bool calibrated = std::find(known.begin(), known.end(), machine + "-calibrated") != known.end();
-  overrides.sms = gpu::partition_sms();
-  Target result = target(calibrated ? machine + "-calibrated" : machine, overrides);
-  result.name = overrides.sms == 0 ? machine : fmt::format("{} (sms={})", machine, overrides.sms);
+  const std::string calibrated = machine + "-calibrated";
+  const bool is_known = std::find(known.begin(), known.end(), calibrated) != known.end();
+  Target result = target_here(is_known ? calibrated : machine, std::string(simulator::kOwnKernel));
+  result.name = name_here(machine);
   return result;
 }
 
@@ -264,7 +272,7 @@ Executor cuda_executor(const TimingBudget& budget, std::int32_t sms, const Devic
       {"Plans on the device",
        "each schedule's own tile sizes and merge, workers are CTAs, by the kernel with the least predicted time; auto: "
        "plan, kernel and clusters by the least predicted time"},
-      {"Prediction", is_stand_in(cuda.target)
+      {"Prediction", cuda.target.stand_in
                          ? "none: no machine of this name is known"
                          : "the simulator's, for the kernel that runs, on " + cuda.target.machine.name}};
   if (budget.energy_seconds > 0) describe_energy(cuda, budget.energy_seconds);

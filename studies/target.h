@@ -27,6 +27,8 @@ struct Target {
   std::int32_t ctas_per_sm = 0;                    ///< 0: from the kernel's occupancy
   std::optional<simulator::KernelFamily> kernel;   ///< runs all plans; none: of each schedule the library's own
   std::optional<cpu_reference::CpuConstants> cpu;  ///< this computer's CPU: what was measured on it
+  /// Stands in for a device that nothing is known of: plans need a model, and its predictions are nobody's.
+  bool stand_in = false;
   std::string note;  ///< what the user is to know of how `cpu` came about; empty if nothing
   /// What was probed between the runs of one workload; it takes the place of bandwidth, tile time and fork of `cpu`.
   std::optional<cpu_reference::ProbedCpu> probed;
