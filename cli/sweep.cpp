@@ -46,7 +46,8 @@ struct SweepCommand {
 /// What machines and kernel were read from: a file's text, this CPU's figures, or a shipped one's name.
 std::vector<std::string> machine_inputs(const SweepCommand& options, const std::vector<studies::Target>& machines) {
   const auto read = [](const std::string& given) {
-    return fs::is_regular_file(given) ? base::read_text_file(given) : given;
+    std::error_code ignored;
+    return fs::is_regular_file(given, ignored) ? base::read_text_file(given) : given;
   };
   std::vector<std::string> inputs;
   for (std::size_t i = 0; i < machines.size(); ++i) {

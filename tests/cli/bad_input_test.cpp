@@ -265,5 +265,32 @@ TEST(BadInput, ErrorsThatNobodyCanReadKeepTheirStatus) {
   }
 }
 
+TEST(BadInput, PlacesThatTheSystemRefusesAreNamed) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  const std::string loop = folder.file("loop/file");
+  const std::string endless(300, 'x');
+  for (const std::string& place : {loop, folder.file(endless)}) {
+    const std::string said = place == loop ? "Too many levels of symbolic links" : "File name too long";
+    expect_refused({{"explain", "-w", kSmall, "--gantt", place}, {"--gantt", said}});
+    expect_refused({{"explain", "-w", kSmall, "--trace", place}, {"--trace", said}});
+    expect_refused({{"advise", "--model", "llama-3-8b", "--gpu", "h200", "--file", place}, {"--file", said}});
+    expect_refused({{"simulate", "-w", kSmall, "--out", place}, {place, said}});
+    expect_refused({{"simulate", "-w", kSmall, "--gpu", place + ".json"}, {"cannot be read"}});
+    expect_refused({{"sweep", "-w", kSmall, "--axis", "sms=1:3", "--out", place}, {place, said}});
+    expect_refused({{"sweep", "--merge", place}, {"cannot be read"}});
+  }
+}
+
+TEST(BadInput, CacheThatIsAFolderIsMeasuredAroundAndSpared) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "splitwave" / "cpu.json" / "kept");
+  RunOptions options;
+  options.environment = {"XDG_CACHE_HOME=" + folder.path().string()};
+  const Outcome outcome = splitwave({"simulate", "-w", kSmall, "--gpu", "cpu", "--schedule", "fa2"}, options);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "splitwave" / "cpu.json" / "kept"));
+}
+
 }  // namespace
 }  // namespace splitwave::tests
