@@ -9,6 +9,7 @@
 
 #include "base/build_info.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -149,7 +150,7 @@ class SweepRun {
     progress_->add(1);
     progress_->show(
         fmt::format("{} of {} points", std::min((chunk + 1) * options_.chunk, manifest_.points), manifest_.points));
-    stop_if_asked();
+    base::stop_if_asked();
   }
 
   void finish() {

@@ -15,6 +15,7 @@
 
 #include "base/parallel.h"
 #include "base/quantile.h"
+#include "base/stop.h"
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/interruptions.h"
 
@@ -114,6 +115,7 @@ TimedPlan::TimedPlan(const workloads::Workload& workload, const workloads::Tenso
 }
 
 double TimedPlan::sample() {
+  base::stop_if_asked();
   double seconds = 0;
   interrupted_ += until_uninterrupted([&] { evict_caches(threads_); },
                                       [&] {

@@ -63,6 +63,28 @@ TEST(Interruption, SignalsEndARunCleanlyAndKeepWhatIsDone) {
   }
 }
 
+TEST(Interruption, SignalsEndWhatIsComputed) {
+  const TemporaryFolder folder;
+  std::string requests;
+  for (int i = 0; i < 60000; ++i) requests += "{\"context_len\":" + std::to_string(1000 + i % 7919) + "},";
+  requests.back() = ']';
+  const std::string many =
+      folder.write("many.json", R"({"format":1,"name":"many","model":"llama-3-8b","requests":[)" + requests + "}");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"explain", "-w", many, "--schedule", "fa2,lean,fixed-split:2"},
+        {"simulate", "-w", many, "--schedule", "fixed-split:16,fixed-split:17,fixed-split:18,fixed-split:19"},
+        {"run", "-w", "llama-3-8b:16q1s32k", "--schedule", "fa2"},
+        {"run", "-w", "llama-3-8b:1q1s64k", "--algorithm", "standard"}}) {
+    Process process(arguments);
+    ASSERT_TRUE(wait_for([&] { return process.catches(SIGINT); })) << arguments.front();
+    process.send(SIGINT);
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.status, 128 + SIGINT) << arguments.front() << outcome.err;
+    EXPECT_EQ(outcome.out, "") << arguments.front();
+    EXPECT_EQ(outcome.err, "splitwave: stopped by Ctrl-C\n") << arguments.front();
+  }
+}
+
 TEST(Interruption, KilledHalfWayLeavesOnlyPartialFiles) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";

@@ -86,6 +86,14 @@ void Process::send(int signal) const {
   ::kill(child_, signal);
 }
 
+bool Process::catches(int signal) const {
+  std::ifstream status("/proc/" + std::to_string(child_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigCgt:")) return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1U) != 0;
+  }
+  return false;
+}
+
 Outcome Process::wait() {
   int status = 0;
   while (::waitpid(child_, &status, 0) < 0 && errno == EINTR) {

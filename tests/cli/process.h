@@ -34,6 +34,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal) const;
+  /// Whether it has come to the point from which on it handles the signal itself.
+  bool catches(int signal) const;
   Outcome wait();
 
  private:
