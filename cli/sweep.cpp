@@ -155,13 +155,15 @@ class SweepRun {
 
   void finish() {
     progress_.reset();
+    const fs::path path = folder_->path();
+    const bool finished = folder_->finished();
+    folder_.reset();  // the merge holds it anew
     if (shard_.count > 1) {
-      print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count, folder_->path().string()));
+      print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count, path.string()));
       return;
     }
-    if (!folder_->finished())
-      print_totals(options_, studies::merge_sweep({folder_->path()}, folder_->path()), folder_->path());
-    studies::remove_chunks(folder_->path());
+    if (!finished) print_totals(options_, studies::merge_sweep({path}, path), path);
+    studies::remove_chunks(path);
   }
 
   const SweepCommand& options_;
