@@ -74,7 +74,8 @@ TEST(Explain, MergesOfManySpansEndWhereTheirItemsWere) {
     EXPECT_EQ(span.slot, last[span.cta]->slot);
     EXPECT_GE(span.begin_seconds, last[span.cta]->end_seconds);
   }
-  EXPECT_EQ(merges, 800U * 8);
+  EXPECT_EQ(merges, e.plan.merges.size());
+  EXPECT_GT(merges, 3000U);
 }
 
 TEST(Explain, BreakdownAddsUpToTheTotal) {
