@@ -49,6 +49,10 @@ fs::path new_folder() {
                        static_cast<rlim_t>(options.largest_file_bytes)};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
+  if (options.memory_bytes > 0) {
+    const rlimit limit{static_cast<rlim_t>(options.memory_bytes), static_cast<rlim_t>(options.memory_bytes)};
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
   std::vector<std::string> words = {"splitwave"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
