@@ -69,7 +69,7 @@ std::string three_digits(double value) {
 std::string markdown_text(const std::string& text) {
   std::string result;
   for (const char letter : text) {
-    if (letter == '|' || letter == '`' || letter == '[') result += '\\';
+    if (letter == '|' || letter == '[') result += '\\';
     if (letter == '<') {
       result += "&lt;";
     } else {

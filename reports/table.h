@@ -21,8 +21,8 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-/// The text with what Markdown and HTML would take for more than text escaped: bars, backticks, links, tags. For names
-/// that come from files.
+/// The text with what Markdown and HTML would take for more than text escaped: bars, links, tags. For names that come
+/// from files; between backticks, which stay, nothing is more than text.
 std::string markdown_text(const std::string& text);
 
 /// A Markdown table, columns padded so that the source reads as a table too. Titles and cells are

@@ -36,7 +36,7 @@ TEST(Table, NamesAreNeitherTagsNorLinksNorFormulas) {
             "| a                        |\n"
             "| ------------------------ |\n"
             "| &lt;script>x&lt;/script> |\n"
-            "| \\[x](http://y) \\`z\\`     |\n");
+            "| \\[x](http://y) `z`       |\n");
   EXPECT_EQ(to_csv(table),
             "a\n<script>x</script>\n[x](http://y) `z`\n'=cmd|' /C calc'!A0\n-1.5e-3\n\"'-x,\"\n'@a\n'+1+1\n");
 }
