@@ -121,6 +121,17 @@ std::string Fields::text(std::string_view key) const {
   return *optional_text(key);
 }
 
+std::string Fields::line(std::string_view key) const {
+  at(key);
+  return *optional_line(key);
+}
+
+std::optional<std::string> Fields::optional_line(std::string_view key) const {
+  std::optional<std::string> found = optional_text(key);
+  if (found && !is_plain_line(*found)) refuse(key, "UTF-8 text without control characters");
+  return found;
+}
+
 std::string Fields::label(std::string_view key) const {
   at(key);
   return *optional_label(key);

@@ -41,6 +41,9 @@ class Fields {
   std::optional<bool> optional_boolean(std::string_view key) const;
   std::string text(std::string_view key) const;
   std::optional<std::string> optional_text(std::string_view key) const;
+  /// A text that is_plain_line() allows, or an empty one.
+  std::string line(std::string_view key) const;
+  std::optional<std::string> optional_line(std::string_view key) const;
   /// A text for people, 1 to 200 bytes that is_plain_line() allows: it comes into tables, pictures and terminals.
   std::string label(std::string_view key) const;
   std::optional<std::string> optional_label(std::string_view key) const;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/memory.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <fstream>
 #include <limits>
@@ -45,10 +48,23 @@ std::int64_t kernel_bytes() {
   return kUnknown;
 }
 
+/// What a limit of this process leaves. `used`: which number of /proc/self/statm (in pages) counts towards it.
+std::int64_t limit_bytes(__rlimit_resource resource, int used) {
+  rlimit limit{};
+  if (::getrlimit(resource, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return kUnknown;
+  std::ifstream numbers("/proc/self/statm");
+  std::int64_t pages = 0;
+  for (int i = 0; i <= used; ++i) numbers >> pages;
+  return std::max<std::int64_t>(0, static_cast<std::int64_t>(limit.rlim_cur) - pages * ::sysconf(_SC_PAGESIZE));
+}
+
 }  // namespace
 
 std::int64_t available_memory_bytes() {
-  return std::min(kernel_bytes(), control_group_bytes());
+  constexpr int kAllPages = 0;
+  constexpr int kDataPages = 5;
+  return std::min(
+      {kernel_bytes(), control_group_bytes(), limit_bytes(RLIMIT_AS, kAllPages), limit_bytes(RLIMIT_DATA, kDataPages)});
 }
 
 }  // namespace splitwave::base

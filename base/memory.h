@@ -5,7 +5,8 @@
 
 namespace splitwave::base {
 
-/// Bytes of physical memory that this process can hope to get: what the kernel calls available.
+/// Bytes of memory that this process can hope to get: what the kernel calls available, within what its control group
+/// and its own limits (ulimit -v, -d) leave.
 std::int64_t available_memory_bytes();
 
 }  // namespace splitwave::base

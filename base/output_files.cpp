@@ -52,7 +52,8 @@ void make_folder(const fs::path& folder) {
 }
 
 void write_file(const fs::path& path, std::string_view text) {
-  if (fs::is_directory(path)) {
+  std::error_code ignored;  // what is wrong with the place is told by making the file
+  if (fs::is_directory(path, ignored)) {
     refuse(path, EISDIR);
   }
   std::string temporary = path.string() + ".XXXXXX";
@@ -80,7 +81,12 @@ void write_file(const fs::path& path, std::string_view text) {
 }
 
 void expect_absent(const fs::path& path) {
-  if (fs::exists(fs::symlink_status(path))) {
+  std::error_code error;
+  const fs::file_status status = fs::symlink_status(path, error);
+  if (status.type() == fs::file_type::none) {
+    refuse(path, error.value());
+  }
+  if (fs::exists(status)) {
     throw InputError(fmt::format("{}: exists and is not replaced; allowed: another name or folder", path.string()));
   }
 }

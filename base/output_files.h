@@ -17,7 +17,8 @@ void make_folder(const std::filesystem::path& folder);
 /// same folder, which is synced and renamed. Throws InputError naming the path and the reason.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// Throws InputError if something is at `path`. Results are never replaced, and a long run asks before it begins.
+/// Throws InputError if something is at `path`, or if the system does not let it be looked for. Results are never
+/// replaced, and a long run asks before it begins.
 void expect_absent(const std::filesystem::path& path);
 
 /// write_file() for results: expect_absent() first.

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/parallel.h"
 
+#include <fmt/format.h>
 #include <omp.h>
+
+#include <latch>
+#include <system_error>
+
+#include "base/error.h"
 
 #if defined(__SANITIZE_THREAD__)
 extern "C" {
@@ -45,6 +51,30 @@ void parallel(int threads, const std::function<void(int, int)>& body) {
     order.give(1);
   }
   order.take(1);
+}
+
+std::vector<std::thread> start_threads(int count, const std::function<void()>& body) {
+  std::vector<std::thread> threads;
+  threads.reserve(static_cast<std::size_t>(count));
+  try {
+    while (static_cast<int>(threads.size()) < count) threads.emplace_back(body);
+  } catch (const std::system_error&) {  // limits on processes or memory: those that there are do the work
+  }
+  return threads;
+}
+
+void require_threads(int count) {
+  std::latch all_there(1);  // none may end before the last has begun
+  std::vector<std::thread> threads = start_threads(count - 1, [&] { all_there.wait(); });
+  const int started = static_cast<int>(threads.size()) + 1;
+  all_there.count_down();
+  for (std::thread& thread : threads) thread.join();
+  if (started < count) {
+    throw InputError(
+        fmt::format("threads: {} are not given by the system; allowed: at most {} within its limits on "
+                    "memory and processes",
+                    count, started));
+  }
 }
 
 int default_threads() {

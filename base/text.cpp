@@ -90,12 +90,28 @@ bool is_plain_line(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     const auto byte = [&](std::size_t k) { return static_cast<unsigned char>(i + k < text.size() ? text[i + k] : 0); };
     if (byte(0) < 0x20 || byte(0) == 0x7f) return false;
-    if (byte(0) == 0xc2 && byte(1) < 0xa0) return false;  // U+0080 to U+009F
+    if (byte(0) == 0xc2 && byte(1) < 0xa0) return false;   // U+0080 to U+009F
+    if (byte(0) == 0xd8 && byte(1) == 0x9c) return false;  // U+061C
     if (byte(0) != 0xe2) continue;
     if (byte(1) == 0x80 && (byte(2) == 0x8e || byte(2) == 0x8f || (byte(2) >= 0xa8 && byte(2) <= 0xae))) return false;
     if (byte(1) == 0x81 && byte(2) >= 0xa6 && byte(2) <= 0xa9) return false;
   }
   return true;
+}
+
+std::string plain_line(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t length = std::max<std::size_t>(1, sequence_length(text, at));
+    const std::string_view character = text.substr(at, length);
+    if (is_plain_line(character)) {
+      result += character;
+    } else {
+      for (const char byte : character) result += fmt::format("\\x{:02x}", static_cast<unsigned char>(byte));
+    }
+    at += length;
+  }
+  return result;
 }
 
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names) {

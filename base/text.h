@@ -24,6 +24,9 @@ std::size_t invalid_utf8_at(std::string_view text);
 /// characters (C0, DEL, C1) and without those that turn the direction of writing.
 bool is_plain_line(std::string_view text);
 
+/// `text` as it may appear in a line of a terminal: bytes of what is_plain_line() does not allow as \xNN.
+std::string plain_line(std::string_view text);
+
 /// The (at most three) names closest to `name` by edit distance, for "did you mean"; none if nothing is close.
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names);
 

@@ -10,6 +10,7 @@
 #include "base/build_info.h"
 #include "base/error.h"
 #include "base/output_files.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -130,7 +131,7 @@ void run_advise(AdviseCommand options) {
     Progress progress(static_cast<double>(points));
     std::size_t reported = 0;
     const studies::Advice advice = studies::advise(question, target, threads, [&](std::size_t finished) {
-      stop_if_asked();
+      base::stop_if_asked();
       progress.add(static_cast<double>(finished - reported));
       reported = finished;
       progress.show(fmt::format("{} of {} points", finished, points));

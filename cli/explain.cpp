@@ -5,9 +5,11 @@
 #include <vector>
 
 #include "base/output_files.h"
+#include "base/stop.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/signals.h"
 #include "reports/gantt.h"
 #include "reports/trace.h"
@@ -49,6 +51,18 @@ void write_pictures(const ExplainCommand& options, const std::vector<Explained>&
   if (!options.gantt.empty()) base::write_new_file(options.gantt, reports::gantt_svg(runs));
 }
 
+/// With progress by schedules tried.
+studies::Explanation explain_one(const std::string& schedule, const workloads::Workload& workload,
+                                 const studies::Target& target) {
+  const std::vector<std::string> others = studies::alternative_schedules(workload);
+  Progress progress(static_cast<double>(others.size()));
+  return studies::explain(schedule, workload, target, [&](const std::string& name) {
+    base::stop_if_asked();
+    progress.show(fmt::format("{} on {}", name, target.name));
+    progress.add(1);
+  });
+}
+
 void explain_all(const ExplainCommand& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   const std::vector<studies::Target> machines = load_machines(options.machine, thread_count(options.threads));
@@ -60,8 +74,7 @@ void explain_all(const ExplainCommand& options) {
   for (const workloads::Workload& workload : loaded) {
     for (const studies::Target& target : machines) {
       for (const std::string& name : names) {
-        stop_if_asked();
-        studies::Explanation explanation = studies::explain(name, workload, target);
+        studies::Explanation explanation = explain_one(name, workload, target);
         if (options.json) {
           print(to_json(explanation) + '\n');
         } else {

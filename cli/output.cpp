@@ -11,6 +11,7 @@
 #include <system_error>
 
 #include "base/error.h"
+#include "base/text.h"
 
 namespace splitwave::cli {
 namespace {
@@ -41,11 +42,12 @@ void print(std::string_view text) {
 }
 
 void note(std::string_view text) {
-  tell(fmt::format("splitwave: {}\n", text));
+  tell(fmt::format("splitwave: {}\n", base::plain_line(text)));
 }
 
 void complain(std::string_view text) {
-  tell(fmt::format("{}splitwave:{} {}\n", coloured() ? "\x1b[31m" : "", coloured() ? "\x1b[0m" : "", text));
+  tell(fmt::format("{}splitwave:{} {}\n", coloured() ? "\x1b[31m" : "", coloured() ? "\x1b[0m" : "",
+                   base::plain_line(text)));
 }
 
 }  // namespace splitwave::cli

@@ -12,7 +12,7 @@ struct ClosedPipe {};
 /// Writes `text` to standard output at once. Throws InputError if that fails (a full disk), ClosedPipe if nobody reads.
 void print(std::string_view text);
 
-/// Writes "splitwave: TEXT" and a newline to standard error.
+/// Writes "splitwave: TEXT" and a newline to standard error; TEXT as base::plain_line() has it.
 void note(std::string_view text);
 
 /// note() for an error: red on a terminal unless NO_COLOR is set (no-color.org).

@@ -6,14 +6,16 @@
 
 #include <csignal>
 #include <exception>
+#include <new>
+#include <system_error>
 
 #include "base/build_info.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
 #include "cli/output.h"
-#include "cli/signals.h"
 #include "gpu/error.h"
 
 namespace splitwave::cli {
@@ -169,7 +171,7 @@ int run_program(int argc, const char* const* argv) {
   } catch (const gpu::DeviceError& error) {
     complain("CUDA device: " + one_line(error.what()));
     return kCheckFailed;
-  } catch (const Stopped& stopped) {
+  } catch (const base::Stopped& stopped) {
     complain(stopped.signal == SIGINT ? "stopped by Ctrl-C" : "stopped by SIGTERM");
     return 128 + stopped.signal;
   } catch (const ClosedPipe&) {
@@ -177,6 +179,10 @@ int run_program(int argc, const char* const* argv) {
   } catch (const std::bad_alloc&) {
     complain("out of memory; allowed: a workload that fits, or a machine with more memory");
     return kMissing;
+  } catch (const std::system_error& error) {  // of a file or folder that changed meanwhile, of a limit on threads
+    complain(
+        fmt::format("the system refuses: {}; allowed: what its permissions and limits leave", one_line(error.what())));
+    return kBadInput;
   } catch (const std::exception& error) {
     complain(fmt::format("a bug in splitwave {} ({}): {}", base::version(), base::commit(), one_line(error.what())));
     return kBug;

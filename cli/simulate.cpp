@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "base/stop.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
@@ -54,7 +55,7 @@ void simulate_all(const SimulateCommand& options) {
     for (const workloads::Workload& workload : loaded) {
       for (const studies::Target& target : machines) {
         for (const std::string& name : names) {
-          stop_if_asked();
+          base::stop_if_asked();
           progress.show(name + " on " + workload.name);
           sink.add(studies::predicted_record(workload, name, target, points == 1));
           progress.add(1);

@@ -9,6 +9,7 @@
 
 #include "base/build_info.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/exit_codes.h"
@@ -46,7 +47,8 @@ struct SweepCommand {
 /// What machines and kernel were read from: a file's text, this CPU's figures, or a shipped one's name.
 std::vector<std::string> machine_inputs(const SweepCommand& options, const std::vector<studies::Target>& machines) {
   const auto read = [](const std::string& given) {
-    return fs::is_regular_file(given) ? base::read_text_file(given) : given;
+    std::error_code ignored;
+    return fs::is_regular_file(given, ignored) ? base::read_text_file(given) : given;
   };
   std::vector<std::string> inputs;
   for (std::size_t i = 0; i < machines.size(); ++i) {
@@ -148,18 +150,20 @@ class SweepRun {
     progress_->add(1);
     progress_->show(
         fmt::format("{} of {} points", std::min((chunk + 1) * options_.chunk, manifest_.points), manifest_.points));
-    stop_if_asked();
+    base::stop_if_asked();
   }
 
   void finish() {
     progress_.reset();
+    const fs::path path = folder_->path();
+    const bool finished = folder_->finished();
+    folder_.reset();  // the merge holds it anew
     if (shard_.count > 1) {
-      print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count, folder_->path().string()));
+      print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count, path.string()));
       return;
     }
-    if (!folder_->finished())
-      print_totals(options_, studies::merge_sweep({folder_->path()}, folder_->path()), folder_->path());
-    studies::remove_chunks(folder_->path());
+    if (!finished) print_totals(options_, studies::merge_sweep({path}, path), path);
+    studies::remove_chunks(path);
   }
 
   const SweepCommand& options_;

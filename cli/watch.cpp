@@ -3,14 +3,14 @@
 
 #include <utility>
 
-#include "cli/signals.h"
+#include "base/stop.h"
 
 namespace splitwave::cli {
 
 studies::Watcher watch(Progress& progress, RecordSink& sink) {
   studies::Watcher watcher;
   watcher.begin = [&progress](const std::string& label) {
-    stop_if_asked();
+    base::stop_if_asked();
     progress.show(label);
   };
   watcher.done = [&progress](double work) { progress.add(work); };

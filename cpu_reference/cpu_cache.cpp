@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_reference/cpu_cache.h"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "base/output_files.h"
+#include "base/text.h"
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/measure.h"
 
@@ -76,8 +76,13 @@ CpuConstants from_json(const json& entry) {
 
 /// The file's entries by key; empty if there is no such file or anything is wrong with it.
 json read_entries(const fs::path& path) {
-  std::ifstream file(path);
-  const json document = json::parse(file, nullptr, false);
+  std::string text;
+  try {
+    text = base::read_text_file(path.string());
+  } catch (const base::InputError&) {  // not there, a folder, not text: nothing is known
+    return json::object();
+  }
+  const json document = json::parse(text, nullptr, false);
   if (!document.is_object() || document.value("version", json()) != kVersion) return json::object();
   const json entries = document.value("cpus", json());
   return entries.is_object() ? entries : json::object();
@@ -109,22 +114,14 @@ bool bandwidth_holds(const CpuConstants& constants) {
   return std::abs(rate / constants.read_bytes_per_second.back() - 1) <= kSameBandwidth;
 }
 
-/// Written aside and renamed, so that no reader sees half a file.
+/// Where the file cannot be written, the figures serve this run alone.
 void write_entries(const fs::path& path, const json& entries) {
-  std::error_code error;
-  fs::create_directories(path.parent_path(), error);
-  const fs::path aside = path.string() + "." + std::to_string(getpid());
-  {
-    std::ofstream file(aside);
-    file << json{{"version", kVersion}, {"cpus", entries}}.dump(2) << '\n';
-    file.flush();
-    if (!file) {
-      fs::remove(aside, error);
-      return;
-    }
+  try {
+    base::make_folder(path.parent_path());
+    base::write_file(path, json{{"version", kVersion}, {"cpus", entries}}.dump(2) + '\n');
+  } catch (const base::InputError&) {
+    return;
   }
-  fs::rename(aside, path, error);
-  if (error) fs::remove(aside, error);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_reference/measure.h"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,8 +14,11 @@
 #include <fstream>
 #include <string>
 
+#include "base/error.h"
+#include "base/memory.h"
 #include "base/parallel.h"
 #include "base/quantile.h"
+#include "base/stop.h"
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/interruptions.h"
 
@@ -63,7 +67,12 @@ std::int64_t last_level_cache_bytes() {
 std::vector<std::byte> make_cold_memory() {
   std::int64_t cache = last_level_cache_bytes();
   if (cache == 0) cache = std::max<std::int64_t>(sysconf(_SC_LEVEL3_CACHE_SIZE), 0);
-  return std::vector<std::byte>(std::clamp(3 * cache, 64 * kMegabyte, 1024 * kMegabyte), std::byte{1});
+  const std::int64_t bytes = std::clamp(3 * cache, 64 * kMegabyte, 1024 * kMegabyte);
+  if (const std::int64_t available = base::available_memory_bytes(); bytes > available) {
+    throw base::MissingError(fmt::format(
+        "timing on this CPU needs {} bytes of memory to flush its caches; allowed: at most {}", bytes, available));
+  }
+  return std::vector<std::byte>(static_cast<std::size_t>(bytes), std::byte{1});
 }
 
 }  // namespace
@@ -114,6 +123,7 @@ TimedPlan::TimedPlan(const workloads::Workload& workload, const workloads::Tenso
 }
 
 double TimedPlan::sample() {
+  base::stop_if_asked();
   double seconds = 0;
   interrupted_ += until_uninterrupted([&] { evict_caches(threads_); },
                                       [&] {

@@ -6,13 +6,16 @@
 #include <functional>
 #include <limits>
 #include <stdexcept>
+#include <thread>
 
 #include "base/parallel.h"
 #include "base/quantile.h"
+#include "base/stop.h"
 #include "cpu_reference/cached_run.h"
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/interruptions.h"
 #include "cpu_reference/measure.h"
+#include "cpu_reference/thread_counts.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -23,6 +26,7 @@ using workloads::Workload;
 constexpr std::array<Dtype, 3> kDtypes = {Dtype::f16, Dtype::bf16, Dtype::f32};
 
 double seconds_of(const std::function<void()>& work) {
+  base::stop_if_asked();
   const auto begin = std::chrono::steady_clock::now();
   work();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -128,13 +132,19 @@ void measure_reads(CpuConstants& constants, Quietness& quietness) {
   constexpr int kReads = 9;
   const std::span<const std::byte> memory = cold_memory();
   const double bytes = static_cast<double>(memory.size());
-  for (int count = 1; count <= constants.threads; ++count) {
+  const int processors = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  const std::vector<int> counts = processor_counts(constants.threads, processors);
+  std::vector<double> rates;
+  std::vector<double> row_rates;
+  for (const int count : counts) {
     const std::vector<double> reads = samples_of(kReads, [&] { read_seconds(memory, count); });
     const std::vector<double> row_reads = samples_of(kReads, [&] { row_read_seconds(memory, count); });
-    constants.read_bytes_per_second.push_back(bytes / timing_of(reads).median);
-    constants.row_read_bytes_per_second.push_back(bytes / timing_of(row_reads).median);
+    rates.push_back(bytes / timing_of(reads).median);
+    row_rates.push_back(bytes / timing_of(row_reads).median);
     quietness.read_spread = base::relative_spread(reads);  // the last is of all threads
   }
+  constants.read_bytes_per_second = rates_between(counts, rates);
+  constants.row_read_bytes_per_second = rates_between(counts, row_rates);
 }
 
 void measure_tiles(CpuConstants& constants) {

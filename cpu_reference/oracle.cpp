@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/parallel.h"
+#include "base/stop.h"
 #include "cpu_reference/compensated.h"
 
 namespace splitwave::cpu_reference {
@@ -168,7 +169,7 @@ void for_blocks(const TaskRun& run, const workloads::Bytes& tensor, std::int32_t
   }
   const std::int64_t stride = padded(elements);
   std::fill(run.block.begin(), run.block.end(), 0.0);  // the padding
-  for (std::int32_t begin = all.begin; begin < all.end; begin += kBlockTokens) {
+  for (std::int32_t begin = all.begin; begin < all.end && !base::stop_asked(); begin += kBlockTokens) {
     const std::int32_t end = std::min(begin + kBlockTokens, all.end);
     for (std::int32_t token = begin; token < end; ++token) {
       const std::int64_t first = row_offset(run.workload, run.tensors, run.task.request, token, run.task.kv_head);
@@ -289,11 +290,12 @@ Result<double> attend(const workloads::Workload& workload, const workloads::Tens
   // Each row is computed by one thread in a fixed order, so that the number of threads does not change a bit of it.
   base::parallel(threads, [&](int thread, int) {
     Scratch& own = scratch[thread];
-    for (std::int64_t i = next++; i < count; i = next++) {
+    for (std::int64_t i = next++; i < count && !base::stop_asked(); i = next++) {
       const std::span<Row> task_rows = std::span(own.rows).first(tasks[i].row_end - tasks[i].row_begin);
       run_task({workload, tensors, tasks[i], task_rows, own.block}, result);
     }
   });
+  base::stop_if_asked();
   return result;
 }
 

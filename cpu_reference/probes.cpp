@@ -10,11 +10,13 @@
 
 #include "base/parallel.h"
 #include "base/quantile.h"
+#include "base/stop.h"
 #include "cpu_reference/cached_run.h"
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/interruptions.h"
 #include "cpu_reference/kv_rows.h"
 #include "cpu_reference/measure.h"
+#include "cpu_reference/thread_counts.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -92,14 +94,6 @@ std::uint64_t read_range(const Workload& workload, const workloads::Tensors& ten
   return sum;
 }
 
-/// Thread counts whose bandwidth is probed: powers of two and all of them.
-std::vector<int> probed_counts(int threads) {
-  std::vector<int> counts;
-  for (int count = 1; count < threads; count *= 2) counts.push_back(count);
-  counts.push_back(threads);
-  return counts;
-}
-
 /// Time per unit of work of threads that began together with equal shares.
 struct Pace {
   double slowest = 0;  ///< seconds per unit of the last to end
@@ -155,6 +149,7 @@ std::vector<double> run_seconds(const std::vector<std::unique_ptr<CachedRun>>& r
 
 /// Seconds per unit of `share`, of which the runs without tokens are not a part.
 Pace tile_pace(const TileProbe& probe, double share) {
+  base::stop_if_asked();
   std::vector<double> seconds;
   const auto wake = [&] { wake_threads(static_cast<int>(probe.full.size())); };
   until_uninterrupted(wake, [&] { seconds = run_seconds(probe.full, probe.repeats); });
@@ -177,20 +172,11 @@ TileProbe make_tile_probe(const workloads::Geometry& geometry, std::int32_t rows
   return probe;
 }
 
-/// Bandwidth by 1..threads threads from seconds per byte of one thread at the probed counts, linear between them.
+/// Bandwidth by 1..threads threads from seconds per byte of one thread at the probed counts.
 std::vector<double> bandwidths(const std::vector<int>& counts, const std::vector<double>& seconds_per_byte) {
-  std::vector<double> result;
-  for (int count = 1; count <= counts.back(); ++count) {
-    const auto i = static_cast<std::size_t>(std::lower_bound(counts.begin(), counts.end(), count) - counts.begin());
-    const double above = counts[i] / seconds_per_byte[i];
-    if (counts[i] == count) {
-      result.push_back(above);
-      continue;
-    }
-    const double below = counts[i - 1] / seconds_per_byte[i - 1];
-    result.push_back(below + (above - below) * (count - counts[i - 1]) / (counts[i] - counts[i - 1]));
-  }
-  return result;
+  std::vector<double> rates;
+  for (std::size_t i = 0; i < counts.size(); ++i) rates.push_back(counts[i] / seconds_per_byte[i]);
+  return rates_between(counts, rates);
 }
 
 }  // namespace
@@ -208,6 +194,7 @@ struct Probes::State {
 
   /// Of `count` threads that read as many tokens each as all threads would.
   Pace read_pace(int count) const {
+    base::stop_if_asked();
     std::vector<double> seconds;
     until_uninterrupted([&] { evict_caches(threads); },
                         [&] {
@@ -240,7 +227,7 @@ struct Probes::State {
 Probes::Probes(const Workload& workload, const workloads::Tensors& tensors, const std::vector<std::int32_t>& rows,
                int threads) {
   if (threads < 1) throw std::logic_error("Probes: threads must be positive");
-  const std::vector<int> counts = probed_counts(threads);
+  const std::vector<int> counts = doubling_counts(threads);
   state_.reset(new State{
       workload, tensors, threads, visible_rows(workload), 0, counts, std::vector<Paces>(counts.size()), {}, {}});
   for (const HeadRows& head : state_->heads) state_->tokens += head.tokens.size();

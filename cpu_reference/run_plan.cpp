@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "base/parallel.h"
+#include "base/stop.h"
 #include "cpu_reference/workspace.h"
 
 namespace splitwave::cpu_reference {
@@ -226,7 +227,7 @@ void run_list(const Run& run, ThreadScratch& scratch, std::int32_t index, int th
   const std::span<const Item> list = run.plan.list(index);
   const std::int64_t list_began = run.recording != nullptr ? now_nanoseconds() : 0;
   std::int64_t began = list_began;
-  for (std::size_t i = 0; i < list.size(); ++i) {
+  for (std::size_t i = 0; i < list.size() && !base::stop_asked(); ++i) {
     run_item(run, scratch, list[i], i + 1 < list.size() ? &list[i + 1] : nullptr);
     if (run.recording == nullptr) continue;
     const std::int64_t ended = now_nanoseconds();
@@ -305,6 +306,7 @@ void run_plan(const workloads::Workload& workload, const workloads::Tensors& ten
         run_list(run, scratch, list, thread);
     }
   });
+  base::stop_if_asked();
   if (plan.merges.empty()) return;
   base::parallel(threads, [&](int thread, int team) { merge_rows(run, thread, team); });
   if (recording == nullptr) return;

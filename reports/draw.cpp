@@ -4,8 +4,12 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <fstream>
 #include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/output_files.h"
@@ -43,9 +47,37 @@ int run_gnuplot(const fs::path& folder, const std::string& script) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
+/// The last bytes of `path`, or nothing.
+std::string end_of(const fs::path& path) {
+  constexpr std::uintmax_t kMost = 64;
+  std::error_code error;
+  const std::uintmax_t size = fs::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file) return "";
+  std::string text(std::min(size, kMost), '\0');
+  file.seekg(static_cast<std::streamoff>(size - text.size()));
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  return file ? text : "";
+}
+
+/// Removes the figure's pictures that lack their end, and names one: gnuplot does not tell of a full disk. Empty if
+/// both are whole.
+std::string remove_torn(const fs::path& folder, const std::string& figure) {
+  std::string torn;
+  for (const auto& [extension, end] : {std::pair(".png", "IEND"), std::pair(".svg", "</svg>")}) {
+    const fs::path path = folder / (figure + extension);
+    if (end_of(path).find(end) != std::string::npos) continue;
+    std::error_code ignored;
+    fs::remove(path, ignored);
+    torn = path.filename().string();
+  }
+  return torn;
+}
+
 std::string draw_all(const std::vector<Figure>& figures, const fs::path& aside, const fs::path& folder) {
   for (const Figure& figure : figures) {
     const int error = run_gnuplot(aside, figure.name + ".gnuplot");
+    const std::string torn = remove_torn(aside, figure.name);
     if (error == ENOENT) {
       return fmt::format(
           "no pictures: gnuplot is not installed (Debian package gnuplot-nox); then run gnuplot "
@@ -56,6 +88,10 @@ std::string draw_all(const std::vector<Figure>& figures, const fs::path& aside, 
       return fmt::format("no pictures: gnuplot {}; run gnuplot {}.gnuplot in {} to see why",
                          error < 0 ? "failed" : "did not start: " + std::generic_category().message(error), figure.name,
                          folder.string());
+    }
+    if (!torn.empty()) {
+      return fmt::format("no pictures: gnuplot wrote no whole {} (is the disk full?); run gnuplot {}.gnuplot in {}",
+                         torn, figure.name, folder.string());
     }
   }
   return "";

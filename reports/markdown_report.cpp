@@ -208,9 +208,10 @@ std::string machine_sections(std::span<const Record> records, const std::string&
   for (const std::string& machine : machines(records)) {
     const std::vector<Row> rows = rows_of(records, machine);
     const bool measured = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.measured != nullptr; });
-    text += fmt::format("\n## {}: {}\n\n{}", machine, measured ? "predicted against measured" : "predicted",
-                        to_markdown(measured ? measured_table(rows, baseline, baseline_name)
-                                             : predicted_table(rows, baseline, baseline_name)));
+    text +=
+        fmt::format("\n## {}: {}\n\n{}", markdown_text(machine), measured ? "predicted against measured" : "predicted",
+                    to_markdown(measured ? measured_table(rows, baseline, baseline_name)
+                                         : predicted_table(rows, baseline, baseline_name)));
   }
   return text;
 }
@@ -272,17 +273,17 @@ std::vector<std::string> summary_lines(std::span<const Record> records, const st
 }
 
 std::string markdown_report(std::span<const Record> records, const ReportContext& context) {
-  std::string text = fmt::format("# {}\n\n## Summary\n\n", context.title);
+  std::string text = fmt::format("# {}\n\n## Summary\n\n", markdown_text(context.title));
   if (!context.check.empty()) {
-    text += "- " + context.check + '\n';
+    text += "- " + markdown_text(context.check) + '\n';
   }
   for (const std::string& line : summary_lines(records, context.baseline)) {
-    text += "- " + line + '\n';
+    text += "- " + markdown_text(line) + '\n';
   }
   text += fmt::format("\n## Speed-up over {} by schedule\n\nGeometric mean over the workloads (least to most).\n\n{}",
-                      context.baseline, schedule_table(records, context.baseline));
+                      markdown_text(context.baseline), schedule_table(records, context.baseline));
   if (!context.picture_note.empty()) {
-    text += '\n' + context.picture_note + '\n';
+    text += '\n' + markdown_text(context.picture_note) + '\n';
   }
   for (const auto& [title, path] : context.pictures) {
     text += fmt::format("\n![{}]({})\n", title, path);

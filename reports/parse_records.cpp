@@ -43,7 +43,7 @@ std::optional<std::int64_t> integer(const Fields& fields, Key key) {
 
 RecordSpeedUp read_speed_up(const Fields& fields) {
   const auto factor = [&](Key key) { return fields.number(key, 0, kMost); };
-  return RecordSpeedUp{fields.text("over"), factor("median"), factor("low"), factor("high"),
+  return RecordSpeedUp{fields.line("over"), factor("median"), factor("low"), factor("high"),
                        fields.integer("pairs", 1, std::numeric_limits<std::int64_t>::max())};
 }
 
@@ -93,11 +93,11 @@ RecordError read_error(const Fields& fields) {
 Record read_record(const base::JsonValue& json, const std::string& where) {
   const Fields fields(json, where, "", kRecordKeys);
   Record record;
-  record.workload = fields.text("workload");
-  record.schedule = fields.text("schedule");
-  record.executor = fields.text("executor");
-  record.machine = fields.text("machine");
-  record.chosen = fields.optional_text("chosen");
+  record.workload = fields.line("workload");
+  record.schedule = fields.line("schedule");
+  record.executor = fields.line("executor");
+  record.machine = fields.line("machine");
+  record.chosen = fields.optional_line("chosen");
   record.seconds = number(fields, "seconds");
   record.seconds_p20 = number(fields, "seconds_p20");
   record.seconds_p80 = number(fields, "seconds_p80");
@@ -109,8 +109,8 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.ctas = integer(fields, "ctas");
   record.waves = number(fields, "waves");
   record.occupancy = number(fields, "occupancy");
-  record.merge = fields.optional_text("merge");
-  record.kernel = fields.optional_text("kernel");
+  record.merge = fields.optional_line("merge");
+  record.kernel = fields.optional_line("kernel");
   record.read_seconds = number(fields, "read_seconds");
   record.plan_seconds = number(fields, "plan_seconds");
   record.joules = number(fields, "joules");
@@ -136,11 +136,11 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   if (fields.has("error")) {
     record.error = read_error(Fields(fields.at("error"), where, "error", kErrorKeys));
   }
-  record.failure = fields.optional_text("failure");
-  record.device = fields.optional_text("device");
-  record.driver = fields.optional_text("driver");
-  record.commit = fields.text("commit");
-  record.version = fields.text("version");
+  record.failure = fields.optional_line("failure");
+  record.device = fields.optional_line("device");
+  record.driver = fields.optional_line("driver");
+  record.commit = fields.line("commit");
+  record.version = fields.line("version");
   return record;
 }
 

@@ -4,7 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
+#include <string_view>
+#include <system_error>
 
 namespace splitwave::reports {
 namespace {
@@ -47,6 +50,14 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
+/// Whether a spreadsheet would run the cell.
+bool is_formula(const std::string& cell) {
+  if (cell.empty() || std::string_view("=+-@\t\r").find(cell.front()) == std::string_view::npos) return false;
+  double number = 0;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
+  return error != std::errc() || end != cell.data() + cell.size();
+}
+
 /// Three significant digits without an exponent.
 std::string three_digits(double value) {
   const double size = std::abs(value);
@@ -55,11 +66,25 @@ std::string three_digits(double value) {
 
 }  // namespace
 
+std::string markdown_text(const std::string& text) {
+  std::string result;
+  for (const char letter : text) {
+    if (letter == '|' || letter == '[') result += '\\';
+    if (letter == '<') {
+      result += "&lt;";
+    } else {
+      result += letter;
+    }
+  }
+  return result;
+}
+
 std::string to_markdown(const Table& source) {
   Table table = source;
+  for (Column& column : table.columns) column.title = markdown_text(column.title);
   for (auto& row : table.rows) {
     for (std::string& cell : row) {
-      cell = replaced(cell, "|", "\\|");
+      cell = markdown_text(cell);
     }
   }
   const std::vector<std::size_t> columns = widths(table);
@@ -104,9 +129,10 @@ std::string to_csv(const Table& table) {
   std::string text;
   const auto add = [&](const std::vector<std::string>& row) {
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const bool quoted = row[i].find_first_of(",\"\r\n") != std::string::npos;
+      const std::string cell = is_formula(row[i]) ? "'" + row[i] : row[i];
+      const bool quoted = cell.find_first_of(",\"\r\n") != std::string::npos;
       text += i == 0 ? "" : ",";
-      text += quoted ? '"' + replaced(row[i], "\"", "\"\"") + '"' : row[i];
+      text += quoted ? '"' + replaced(cell, "\"", "\"\"") + '"' : cell;
     }
     text += '\n';
   };

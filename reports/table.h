@@ -21,13 +21,19 @@ struct Table {
   std::vector<std::vector<std::string>> rows;
 };
 
-/// A Markdown table, columns padded so that the source reads as a table too. Bars within cells are escaped.
+/// The text with what Markdown and HTML would take for more than text escaped: bars, links, tags. For names that come
+/// from files; between backticks, which stay, nothing is more than text.
+std::string markdown_text(const std::string& text);
+
+/// A Markdown table, columns padded so that the source reads as a table too. Titles and cells are
+/// escaped by markdown_text().
 std::string to_markdown(const Table& table);
 
 /// Aligned columns two spaces apart, titles first.
 std::string to_text(const Table& table);
 
-/// RFC 4180: commas, quotes doubled, lines end in \n.
+/// RFC 4180: commas, quotes doubled, lines end in \n. A cell that a spreadsheet would take for a formula (=, +, - or @
+/// first, and no number) has an apostrophe before it.
 std::string to_csv(const Table& table);
 
 /// "12.3 µs", "4.56 ms", "1.20 s": three digits.

@@ -127,7 +127,7 @@ Plan plan_from_json(const workloads::Workload& workload, const std::string& text
   const Fields fields(document, where, "", kKeys);
   fields.integer("format", kFormat, kFormat);
   Plan plan;
-  plan.schedule = fields.text("schedule");
+  plan.schedule = fields.line("schedule");
   plan.tile_q = fields.int32("tile_q", 1, kMost);
   plan.tile_kv = fields.int32("tile_kv", 1, kMost);
   plan.num_splits = fields.int32("num_splits", 1, kMost);
@@ -137,7 +137,7 @@ Plan plan_from_json(const workloads::Workload& workload, const std::string& text
   static constexpr MergeKind kMerges[] = {MergeKind::none, MergeKind::kernel, MergeKind::host_cta,
                                           MergeKind::last_arriver};
   plan.merge = read_choice(fields, "merge", kMerges);
-  plan.reason = fields.optional_text("reason").value_or("");
+  plan.reason = fields.optional_line("reason").value_or("");
   read_rows<5>(fields, "outputs", [&](const auto& v) { plan.outputs.push_back({v[0], v[1], v[2], v[3], v[4]}); });
   read_rows<4>(fields, "item_list", [&](const auto& v) { plan.items.push_back({v[0], v[1], v[2], v[3]}); });
   plan.cta_begin = read_cta_begin(fields);

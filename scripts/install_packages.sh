@@ -5,6 +5,7 @@
 build_packages=(cmake ninja-build g++ git libcli11-dev libeigen3-dev libfmt-dev nlohmann-json3-dev gnuplot-nox)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev libvalijson-dev pkgconf
                python3)
+fuzz_packages=(clang libomp-dev)
 
 need_packages() {
   local missing=() package

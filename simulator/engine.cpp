@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/stop.h"
 #include "simulator/engine_state.h"
 
 namespace splitwave::simulator {
@@ -95,6 +96,7 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
     const double bytes = item.tokens() * work_->bytes_per_token;
     if (options_.spans) {
       const Group& group = group_of(slot);
+      slot.span = result_->spans.size();
       result_->spans.push_back({slot.list, group.sm, index - group.first_slot, slot.item, time, 0});
     }
     if (bytes > 0) {
@@ -214,13 +216,7 @@ void Engine::end_stream(std::int32_t index) {
   const double end = end_of_arithmetic(slot, item) + epilogue;
   slot.arithmetic_until = end;
   if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = end;
-  if (options_.spans) {
-    for (auto span = result_->spans.rbegin(); span != result_->spans.rend(); ++span) {
-      if (span->item != slot.item) continue;
-      span->end_seconds = end;
-      break;
-    }
-  }
+  if (options_.spans) result_->spans[slot.span].end_seconds = end;
   ++slot.item;
   // Prefetched items keep the memory busy while the last tile of the one before is worked on.
   const double resume = more && kernel_->prefetches_items ? resume_time(slot, end) : end;
@@ -361,7 +357,9 @@ void Engine::process_events() {
   prepare_classes();
   start_first_wave();
   result.end_seconds = dispatcher_free_;
-  for (;;) {
+  constexpr std::uint32_t kStepsBetweenLooks = 4096;
+  for (std::uint32_t step = 1;; ++step) {
+    if (step % kStepsBetweenLooks == 0) base::stop_if_asked();
     now_ = std::min(timed_.least_key(), streams_.next_end());
     if (now_ == std::numeric_limits<double>::infinity()) break;
     process_events();

@@ -31,6 +31,7 @@ struct Slot {
   std::int32_t item_end = 0;
   std::int32_t group = 0;
   std::int32_t cost = 0;  ///< of the current item
+  std::size_t span = 0;   ///< of the current item, where spans are recorded
   SlotState state = SlotState::idle;
   bool arithmetic_bound = false;  ///< the current item
   bool reads = false;             ///< the current list has tokens

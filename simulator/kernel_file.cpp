@@ -145,7 +145,7 @@ KernelVariant read_variant(const KernelProfile& common, const JsonValue* common_
   const JsonValue& own = fields.at("constants");
   Constants constants(own, where, path + ".constants");
   read_constants(variant.kernel, constants);
-  if (const auto config = fields.optional_text("config")) {
+  if (const auto config = fields.optional_label("config")) {
     variant.kernel.config = *config;
     variant.kernel.most_rows = fields.int32("rows", 1, 65536);
     variant.kernel.masked = fields.optional_boolean("masked").value_or(false);

@@ -195,7 +195,7 @@ Machine parse_machine(const std::string& text, const std::string& where) {
   Machine machine;
   machine.name = fields.label("name");
   machine.title = fields.optional_label("title").value_or(machine.name);
-  machine.compute_capability = fields.optional_text("compute_capability").value_or("");
+  machine.compute_capability = fields.optional_line("compute_capability").value_or("");
   aliases_of(fields);
   Constants constants(fields.at("constants"), where, "constants");
   read_constants(machine, constants);

@@ -44,25 +44,14 @@ bool has_merge_kernel(const Plan& plan, const Machine& machine, const KernelProf
   return plan.merge == MergeKind::kernel || kernel.always_merges || (machine.cpu && !plan.merges.empty());
 }
 
-/// Index of the item that wrote each slot, and of the list that each item is in.
-struct Places {
-  std::vector<std::int32_t> item_of_slot;
-  std::vector<std::int32_t> list_of_item;
-};
-
-Places find_places(const Plan& plan) {
-  Places places;
-  places.item_of_slot.assign(static_cast<std::size_t>(plan.slots()), 0);
-  places.list_of_item.assign(plan.items.size(), 0);
-  for (std::int32_t list = 0; list < plan.lists(); ++list) {
-    const std::int32_t end = plan.cta_begin[static_cast<std::size_t>(list) + 1];
-    for (std::int32_t item = plan.cta_begin[static_cast<std::size_t>(list)]; item < end; ++item) {
-      places.list_of_item[static_cast<std::size_t>(item)] = list;
-      const std::int32_t slot = plan.items[static_cast<std::size_t>(item)].slot;
-      if (slot >= 0) places.item_of_slot[static_cast<std::size_t>(slot)] = item;
-    }
+/// Index of the item that wrote each slot.
+std::vector<std::int32_t> find_items(const Plan& plan) {
+  std::vector<std::int32_t> item_of_slot(static_cast<std::size_t>(plan.slots()), 0);
+  for (std::size_t item = 0; item < plan.items.size(); ++item) {
+    const std::int32_t slot = plan.items[item].slot;
+    if (slot >= 0) item_of_slot[static_cast<std::size_t>(slot)] = static_cast<std::int32_t>(item);
   }
-  return places;
+  return item_of_slot;
 }
 
 /// Seconds in which an SM loads the rows of one partial of the merge. The rows of a batch lie one behind
@@ -86,13 +75,13 @@ struct InKernel {
 };
 
 InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine, const KernelProfile& kernel,
-                   const Places& places, const EngineResult& result) {
+                   const std::vector<std::int32_t>& item_of_slot, const EngineResult& result) {
   const bool waits = plan.merge == MergeKind::host_cta;
   InKernel one;
-  one.item = places.item_of_slot[static_cast<std::size_t>(merge.slot_begin)];
+  one.item = item_of_slot[static_cast<std::size_t>(merge.slot_begin)];
   double last = 0;
   for (std::int32_t slot = merge.slot_begin; slot < merge.slot_end; ++slot) {
-    const std::int32_t item = places.item_of_slot[static_cast<std::size_t>(slot)];
+    const std::int32_t item = item_of_slot[static_cast<std::size_t>(slot)];
     const double end = result.item_end[static_cast<std::size_t>(item)];
     if (end > last && !(waits && slot == merge.slot_begin)) {
       last = end;
@@ -112,21 +101,21 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
 
 MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelProfile& kernel, EngineResult& result,
                          bool spans) {
-  const Places places = find_places(plan);
+  const std::vector<std::int32_t> item_of_slot = find_items(plan);
+  std::vector<std::size_t> span_of_item(spans ? plan.items.size() : 0);
+  for (std::size_t i = 0; spans && i < result.spans.size(); ++i) {
+    span_of_item[static_cast<std::size_t>(result.spans[i].item)] = i;
+  }
   MergeCost cost;
   double end = result.end_seconds;
   for (const Merge& merge : plan.merges) {
-    const InKernel one = one_merge(plan, merge, machine, kernel, places, result);
+    const InKernel one = one_merge(plan, merge, machine, kernel, item_of_slot, result);
     end = std::max(end, one.end);
     cost.wait_slot_seconds += one.begin - one.ready;
     cost.merge_slot_seconds += one.end - one.begin;
     if (!spans) continue;
-    const std::int32_t list = places.list_of_item[static_cast<std::size_t>(one.item)];
-    for (const schedules::Span& span : result.spans) {
-      if (span.cta != list || span.item != one.item) continue;
-      result.spans.push_back({list, span.sm, span.slot, -1, one.begin, one.end});
-      break;
-    }
+    const schedules::Span span = result.spans[span_of_item[static_cast<std::size_t>(one.item)]];
+    result.spans.push_back({span.cta, span.sm, span.slot, -1, one.begin, one.end});
   }
   cost.seconds = end - result.end_seconds;
   return cost;

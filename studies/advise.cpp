@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "schedules/cut.h"
 #include "schedules/rules/fa2.h"
 #include "schedules/schedules.h"
@@ -157,8 +158,7 @@ class Answering {
       : question_(question), target_(target), advice_(advice) {}
 
   void run(int threads, const std::function<void(std::size_t)>& done) {
-    std::vector<std::thread> others;
-    for (int i = 1; i < threads; ++i) others.emplace_back([this] { work(nullptr); });
+    std::vector<std::thread> others = base::start_threads(threads - 1, [this] { work(nullptr); });
     work(&done);
     for (std::thread& other : others) other.join();
     if (error_) std::rethrow_exception(error_);

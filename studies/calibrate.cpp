@@ -8,6 +8,7 @@
 #include <chrono>
 #include <nlohmann/json.hpp>
 
+#include "base/parallel.h"
 #include "cpu_reference/measure.h"
 #include "reports/table.h"
 
@@ -65,6 +66,7 @@ std::string today() {
 }
 
 Calibration calibrate_cpu(std::int32_t threads) {
+  base::require_threads(threads);
   const cpu_reference::CpuConstants cpu = cpu_reference::measure_cpu(threads).constants;
   const std::string source =
       fmt::format("splitwave calibrate on {}, {} thread{}, {}", cpu.model, threads, threads == 1 ? "" : "s", today());

@@ -30,9 +30,10 @@ std::int64_t working_lists(const schedules::Plan& plan) {
 }  // namespace
 
 std::vector<Alternative> try_schedules(const workloads::Workload& workload, const Target& target,
-                                       std::span<const std::string> schedules) {
+                                       std::span<const std::string> schedules, const Begin& begin) {
   std::vector<Alternative> tried;
   for (const std::string& name : schedules) {
+    if (begin) begin(name);
     if (name == kAuto) continue;
     try {
       const Prediction made = predict(workload, name, target);
@@ -49,12 +50,15 @@ std::vector<Alternative> try_schedules(const workloads::Workload& workload, cons
 std::vector<std::string> alternative_schedules(const workloads::Workload& workload) {
   constexpr std::int32_t kDense = 16;
   constexpr std::int32_t kMostSplits = 128;
+  constexpr std::int64_t kMostItems = 1'000'000;
   constexpr std::int32_t kTile = 128;  // tokens; a split shorter than a tile has no work of its own
   std::vector<std::string> names = schedules::default_names({&workload, 1});
   std::int32_t longest = 0;
   for (const workloads::Request& request : workload.requests) longest = std::max(longest, request.context_len);
+  const auto outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;
   const std::int32_t most = std::clamp((longest + kTile - 1) / kTile, 1, kMostSplits);
-  for (std::int32_t splits = 1; splits <= most; splits += splits < kDense ? 1 : splits / 3) {
+  for (std::int32_t splits = 1; splits <= most && (splits == 1 || splits * outputs <= kMostItems);
+       splits += splits < kDense ? 1 : splits / 3) {
     names.push_back(fmt::format("fixed-split:{}", splits));
     names.push_back(fmt::format("fa3:{}", splits));
   }
@@ -71,7 +75,9 @@ std::array<Part, 7> parts(const schedules::Breakdown& b) {
            {"idle", b.idle}}};
 }
 
-Explanation explain(const std::string& schedule, const workloads::Workload& workload, const Target& target) {
+Explanation explain(const std::string& schedule, const workloads::Workload& workload, const Target& target,
+                    const Begin& begin) {
+  if (begin) begin(schedule);
   PredictOptions options;
   options.spans = true;
   Prediction made = predict(workload, schedule, target, options);
@@ -95,7 +101,7 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
   e.idle = idle_causes(e);
   std::vector<std::string> others = alternative_schedules(workload);
   std::erase(others, name);
-  e.alternatives = try_schedules(workload, target, others);
+  e.alternatives = try_schedules(workload, target, others, begin);
   e.limit = limit_of(e);
   e.error_band = error_band(target, {judged_as(name)});
   return e;

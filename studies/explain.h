@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -19,6 +20,9 @@
 
 namespace splitwave::studies {
 
+/// Told what is predicted next; may throw to end the study.
+using Begin = std::function<void(const std::string&)>;
+
 /// One schedule's predicted time on a workload.
 struct Alternative {
   std::string schedule;
@@ -27,11 +31,13 @@ struct Alternative {
 };
 
 /// Predicts the schedules and returns those that can serve the workload, fastest first (the first given of equals).
+/// `begin`, if given, is called before each with its name.
 std::vector<Alternative> try_schedules(const workloads::Workload& workload, const Target& target,
-                                       std::span<const std::string> schedules);
+                                       std::span<const std::string> schedules, const Begin& begin = {});
 
 /// What `explain` tries beside the schedule it explains: the default schedules, and fixed-split:N and fa3:N for N of 1
-/// to 16 and then in steps of at most a half, up to the number of KV tiles (at most 128).
+/// to 16 and then in steps of at most a half, up to the number of KV tiles (at most 128), and as long as the KV heads
+/// of all requests give a million splits or fewer: beyond, every CTA slot has work enough, and each costs a second.
 std::vector<std::string> alternative_schedules(const workloads::Workload& workload);
 
 /// The parts of a breakdown by name, in the order of schedules/timeline.h.
@@ -77,8 +83,11 @@ struct Explanation {
   std::string error_band;  ///< in words (studies/error_bands.h)
 };
 
-/// Explains one schedule, or with "auto" the default schedule that is fastest. Throws InputError as predict() does.
-Explanation explain(const std::string& schedule, const workloads::Workload& workload, const Target& target);
+/// Explains one schedule, or with "auto" the default schedule that is fastest. `begin`, if given, is called with the
+/// name of each schedule before it is predicted: the explained one, then `alternative_schedules` but for its own name.
+/// Throws InputError as predict() does.
+Explanation explain(const std::string& schedule, const workloads::Workload& workload, const Target& target,
+                    const Begin& begin = {});
 
 /// The numbers as whole multiples of `unit` whose sum is the sum of the numbers, rounded: each is within one unit of
 /// its own value (largest remainders first). For tables whose lines must add up.

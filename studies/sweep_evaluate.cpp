@@ -10,6 +10,7 @@
 #include <functional>
 #include <iterator>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <thread>
 #include <tuple>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/parallel.h"
 #include "schedules/schedules.h"
 #include "studies/choose.h"
 #include "studies/predict.h"
@@ -257,9 +259,8 @@ class SweepEvaluator::Team {
  public:
   Team(const SweepSpace& space, int threads, const std::string& commit, const std::string& version)
       : tail_(fmt::format(R"("commit":{},"version":{})", json_string(commit), json_string(version))) {
-    for (int i = 0; i < threads; ++i) {
-      threads_.emplace_back([this, &space] { work(space); });
-    }
+    threads_ = base::start_threads(threads, [this, &space] { work(space); });
+    if (threads_.empty()) throw std::bad_alloc();
   }
 
   ~Team() {
@@ -297,7 +298,7 @@ class SweepEvaluator::Team {
   static constexpr std::int64_t kBlock = 32;  ///< points that a thread takes at a time
 
   void work(const SweepSpace& space) {
-    Worker worker(space, tail_);
+    std::optional<Worker> worker;
     std::int64_t seen = 0;
     while (true) {
       std::unique_lock lock(mutex_);
@@ -305,19 +306,20 @@ class SweepEvaluator::Team {
       if (stopping_) return;
       seen = round_;
       lock.unlock();
-      const std::exception_ptr error = take_blocks(worker);
+      const std::exception_ptr error = take_blocks(space, worker);
       lock.lock();
       if (error) error_ = error;
       if (--busy_ == 0) done_.notify_one();
     }
   }
 
-  std::exception_ptr take_blocks(Worker& worker) {
+  std::exception_ptr take_blocks(const SweepSpace& space, std::optional<Worker>& worker) {
     try {
+      if (!worker) worker.emplace(space, tail_);
       for (std::size_t block = next_++; block < blocks_.size(); block = next_++) {
         const std::int64_t first = begin_ + static_cast<std::int64_t>(block) * kBlock;
         blocks_[block].clear();
-        for (std::int64_t i = first; i < std::min(first + kBlock, end_); ++i) worker.append_line(i, blocks_[block]);
+        for (std::int64_t i = first; i < std::min(first + kBlock, end_); ++i) worker->append_line(i, blocks_[block]);
       }
       return nullptr;
     } catch (...) {

@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <future>
+#include <memory>
 #include <utility>
 
 #include "base/error.h"
@@ -31,11 +32,14 @@ int launched_processes() {
 void run_alone(const std::function<std::vector<std::int64_t>()>& chunks,
                const std::function<std::string(std::int64_t)>& compute,
                const std::function<void(std::int64_t, const std::string&)>& write) {
-  std::future<void> written;  // the disk is waited for while the next chunk is computed
+  // The disk is waited for while the next chunk is computed, or where the system gives no thread for it, afterwards.
+  std::future<void> written;
   for (const std::int64_t chunk : chunks()) {
-    std::string lines = compute(chunk);
+    const auto lines = std::make_shared<const std::string>(compute(chunk));
     if (written.valid()) written.get();
-    written = std::async(std::launch::async, [&write, chunk, lines = std::move(lines)] { write(chunk, lines); });
+    // Copied: libstdc++ moves from what it could not start before it defers it.
+    const auto write_lines = [&write, chunk, lines] { write(chunk, *lines); };
+    written = std::async(std::launch::async | std::launch::deferred, write_lines);
   }
   if (written.valid()) written.get();
 }

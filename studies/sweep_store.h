@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/lock.h"
 #include "studies/sweep_space.h"
 
 namespace splitwave::studies {
@@ -37,8 +38,9 @@ SweepManifest make_manifest(const SweepSpace& space, const std::vector<std::stri
 /// The folder of a sweep in progress.
 class SweepFolder {
  public:
-  /// Opens or makes the folder for this run. Throws InputError if it holds another sweep, or chunks of this shard and
-  /// `resume` is false. With resume, temporary files that a killed run of this shard left are removed.
+  /// Opens or makes the folder for this run, and holds it: other processes can work there on other shards only. Throws
+  /// InputError if one works on this, if it holds another sweep, or chunks of this shard and `resume` is false. With
+  /// resume, temporary files that a killed run of this shard left are removed.
   SweepFolder(std::filesystem::path folder, SweepManifest manifest, Shard shard, bool resume);
 
   /// True if records.jsonl is there: nothing is left to do.
@@ -47,15 +49,19 @@ class SweepFolder {
   /// Chunks of this shard that are not on disk, ascending.
   std::vector<std::int64_t> missing() const;
 
-  /// Writes a chunk's lines, durably and whole.
+  /// Writes a chunk's lines, durably and whole, and a digest by which a change is noticed.
   void write(std::int64_t chunk, const std::string& lines) const;
 
   const std::filesystem::path& path() const { return folder_; }
 
  private:
+  void hold();
+  void remove_half_written() const;
+
   std::filesystem::path folder_;
   SweepManifest manifest_;
   Shard shard_;
+  std::vector<base::Lock> locks_;
 };
 
 /// What a merge found.
@@ -65,7 +71,8 @@ struct SweepTotals {
 };
 
 /// Writes OUT/records.jsonl from the chunks of the folders, which must belong to one sweep and together hold every
-/// chunk. Throws InputError naming the folder that differs, the chunks that are missing or the one that is damaged.
+/// chunk. OUT is held against other processes, and none may be at work there. Throws InputError naming the folder that
+/// differs, the chunks (and, where they are one's, the shard) that are missing or the one that is damaged.
 SweepTotals merge_sweep(const std::vector<std::filesystem::path>& folders, const std::filesystem::path& out);
 
 /// Removes the chunks of a finished sweep.

@@ -132,6 +132,7 @@ std::string machine_of_device(std::string_view device_name) {
 }
 
 Target this_cpu(std::int32_t threads, bool measure_cpu) {
+  base::require_threads(threads);
   Target target;
   cpu_reference::KnownCpu known = cpu_reference::cached_cpu_constants(threads, measure_cpu);
   target.cpu = std::move(known.constants);

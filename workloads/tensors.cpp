@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/stop.h"
 #include "base/text.h"
 #include "workloads/random.h"
 #include "workloads/rounding.h"
@@ -97,7 +98,8 @@ void fill(const Workload& workload, const Tensors& tensors, Tensor tensor, const
   const std::int64_t tokens = first.back();
   const Dtype dtype = workload.geometry.dtype;
   base::parallel(base::default_threads(), [&](int thread, int team) {
-    for (std::int64_t token = tokens * thread / team; token < tokens * (thread + 1) / team; ++token) {
+    for (std::int64_t token = tokens * thread / team; token < tokens * (thread + 1) / team && !base::stop_asked();
+         ++token) {
       const std::int32_t request = request_of(first, token);
       const auto position = static_cast<std::int32_t>(token - first[static_cast<std::size_t>(request)]);
       for (std::int32_t head = 0; head < heads; ++head) {
@@ -108,6 +110,7 @@ void fill(const Workload& workload, const Tensors& tensors, Tensor tensor, const
       }
     }
   });
+  base::stop_if_asked();
 }
 
 // Offset of a K or V row of `row` elements.

@@ -6,6 +6,8 @@
 #include <limits>
 #include <stdexcept>
 
+#include "base/stop.h"
+
 namespace splitwave::cpu_reference::algorithms {
 namespace {
 
@@ -106,6 +108,7 @@ BatchResult attend_by(const Call& call, const Workload& workload, const Tensors&
     const Gathered gathered(workload, tensors, task);
     const Traffic io = call.io(gathered.head.shape());
     for (double& seconds : batch.seconds) {
+      base::stop_if_asked();
       const double begin = now();
       const HeadResult result = call.attend(gathered.head);
       seconds += now() - begin;

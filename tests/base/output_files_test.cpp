@@ -2,15 +2,14 @@
 #include "base/output_files.h"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
 
 #include "base/error.h"
+#include "tests/support/full_disk.h"
 
 namespace splitwave::base {
 namespace {
@@ -38,27 +37,6 @@ class OutputFiles : public testing::Test {
   fs::path folder_;
 };
 
-/// Files of this process may not grow beyond `bytes` while it lives: what a full disk looks like to write().
-class FullDisk {
- public:
-  explicit FullDisk(rlim_t bytes) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    old_ = std::signal(SIGXFSZ, SIG_IGN);
-    const rlimit limit{bytes, before_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FullDisk() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, old_);
-  }
-  FullDisk(const FullDisk&) = delete;
-  FullDisk& operator=(const FullDisk&) = delete;
-
- private:
-  rlimit before_{};
-  void (*old_)(int) = SIG_DFL;
-};
-
 template <typename Action>
 std::string refusal(Action action) {
   try {
@@ -79,7 +57,7 @@ TEST_F(OutputFiles, WriteFileReplacesTheWholeContent) {
 TEST_F(OutputFiles, WriteFileOnAFullDiskLeavesWhatWasThere) {
   write_file(folder_ / "a", "before");
   {
-    const FullDisk full(4096);
+    const tests::FullDisk full(4096);
     EXPECT_EQ(refusal([&] { write_file(folder_ / "a", std::string(10000, 'x')); }),
               (folder_ / "a").string() + ": cannot write: File too large; allowed: a writable place with free space");
   }
@@ -118,7 +96,7 @@ TEST_F(OutputFiles, GrowingFileOnAFullDiskKeepsWholeLines) {
   const std::string line(3000, 'x');
   GrowingFile file(folder_ / "r.jsonl");
   {
-    const FullDisk full(4096);
+    const tests::FullDisk full(4096);
     file.append(line);
     EXPECT_NE(refusal([&] { file.append(line); }).find("r.jsonl.partial: cannot write"), std::string::npos);
   }

@@ -35,10 +35,18 @@ TEST(Text, PlainLines) {
                           "31m",
                           "\xe2\x80\xae"
                           "txt",
-                          "\xe2\x80\x8f", "\xe2\x81\xa6", "\xe2\x80\xa8", "a\xff"}) {
+                          "\xd8\x9c", "\xe2\x80\x8f", "\xe2\x81\xa6", "\xe2\x80\xa8", "a\xff"}) {
     EXPECT_FALSE(is_plain_line(bad)) << printable(bad);
   }
   EXPECT_FALSE(is_plain_line(std::string_view("a\0b", 3)));
+}
+
+TEST(Text, PlainLineShowsTheBytesOfWhatSteers) {
+  EXPECT_EQ(plain_line("größe <µs>"), "größe <µs>");
+  EXPECT_EQ(plain_line("a\x1b[31m\n\xc2\x9b\xe2\x80\xae"
+                       "b\xff\xe2\x80"),
+            "a\\x1b[31m\\x0a\\xc2\\x9b\\xe2\\x80\\xaeb\\xff\\xe2\\x80");
+  EXPECT_TRUE(is_plain_line(plain_line(std::string("\0\x7f\xd8\x9c", 4))));
 }
 
 TEST(Text, NearestNames) {

@@ -265,5 +265,63 @@ TEST(BadInput, ErrorsThatNobodyCanReadKeepTheirStatus) {
   }
 }
 
+TEST(BadInput, PlacesThatTheSystemRefusesAreNamed) {
+  const TemporaryFolder folder;
+  std::filesystem::create_symlink("loop", folder.path() / "loop");
+  const std::string loop = folder.file("loop/file");
+  const std::string endless(300, 'x');
+  for (const std::string& place : {loop, folder.file(endless)}) {
+    const std::string said = place == loop ? "Too many levels of symbolic links" : "File name too long";
+    expect_refused({{"explain", "-w", kSmall, "--gantt", place}, {"--gantt", said}});
+    expect_refused({{"explain", "-w", kSmall, "--trace", place}, {"--trace", said}});
+    expect_refused({{"advise", "--model", "llama-3-8b", "--gpu", "h200", "--file", place}, {"--file", said}});
+    expect_refused({{"simulate", "-w", kSmall, "--out", place}, {place, said}});
+    expect_refused({{"simulate", "-w", kSmall, "--gpu", place + ".json"}, {"cannot be read"}});
+    expect_refused({{"sweep", "-w", kSmall, "--axis", "sms=1:3", "--out", place}, {place, said}});
+    expect_refused({{"sweep", "--merge", place}, {"cannot be read"}});
+  }
+}
+
+TEST(BadInput, CacheThatIsAFolderIsMeasuredAroundAndSpared) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder.path() / "splitwave" / "cpu.json" / "kept");
+  RunOptions options;
+  options.environment = {"XDG_CACHE_HOME=" + folder.path().string()};
+  const Outcome outcome = splitwave({"simulate", "-w", kSmall, "--gpu", "cpu", "--schedule", "fa2"}, options);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "splitwave" / "cpu.json" / "kept"));
+}
+
+TEST(BadInput, LimitsOnMemoryAreToldInOneLine) {
+  if (std::string(SPLITWAVE_SANITIZED) != "") GTEST_SKIP() << "a sanitizer needs terabytes of addresses";
+  const TemporaryFolder folder;
+  RunOptions options;
+  options.environment = {"OMP_NUM_THREADS=2"};
+  const auto refused = [&](std::int64_t megabytes, const Case& one) {
+    options.memory_bytes = megabytes << 20;
+    expect_refused(one, options);
+  };
+  constexpr int kMissing = 3;
+  refused(40, {{"run", "-w", kSmall, "--threads", "1"}, {"to flush its caches; allowed: at most"}, kMissing});
+  options.memory_bytes = std::int64_t{3000} << 20;
+  const Outcome large = splitwave({"run", "-w", "llama-3-8b:64q1s16k"}, options);
+  EXPECT_EQ(large.status, 2) << large.err;  // on a busy machine after a note on the calibration
+  EXPECT_NE(large.err.find("its tensors need 4295491584 bytes of memory; allowed"), std::string::npos) << large.err;
+  refused(400, {{"run", "-w", kSmall, "--threads", "1000"}, {"threads: 1000 are not given by the system; allowed"}});
+  refused(40,
+          {{"simulate", "-w", "llama-3-8b:20000q1s4k", "--schedule", "fixed-split:64"}, {"out of memory"}, kMissing});
+  for (const std::int64_t megabytes : {20, 30, 60, 100}) {
+    options.memory_bytes = megabytes << 20;
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"sweep", "-w", kSmall, "--axis", "sms=1:40", "--threads", "8", "--out",
+                                   folder.file(std::to_string(megabytes))},
+          {"advise", "--model", "llama-3-8b", "--gpu", "h200", "--context", "4k", "--batch", "1", "--threads", "8"}}) {
+      const Outcome outcome = splitwave(arguments, options);
+      EXPECT_TRUE(outcome.status == 0 || outcome.status == kMissing) << arguments.front() << outcome.err;
+      EXPECT_LE(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace splitwave::tests

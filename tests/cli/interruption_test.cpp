@@ -63,6 +63,28 @@ TEST(Interruption, SignalsEndARunCleanlyAndKeepWhatIsDone) {
   }
 }
 
+TEST(Interruption, SignalsEndWhatIsComputed) {
+  const TemporaryFolder folder;
+  std::string requests;
+  for (int i = 0; i < 60000; ++i) requests += "{\"context_len\":" + std::to_string(1000 + i % 7919) + "},";
+  requests.back() = ']';
+  const std::string many =
+      folder.write("many.json", R"({"format":1,"name":"many","model":"llama-3-8b","requests":[)" + requests + "}");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"explain", "-w", many, "--schedule", "fa2,lean,fixed-split:2"},
+        {"simulate", "-w", many, "--schedule", "fixed-split:16,fixed-split:17,fixed-split:18,fixed-split:19"},
+        {"run", "-w", "llama-3-8b:16q1s32k", "--schedule", "fa2"},
+        {"run", "-w", "llama-3-8b:1q1s64k", "--algorithm", "standard"}}) {
+    Process process(arguments);
+    ASSERT_TRUE(wait_for([&] { return process.catches(SIGINT); })) << arguments.front();
+    process.send(SIGINT);
+    const Outcome outcome = process.wait();
+    EXPECT_EQ(outcome.status, 128 + SIGINT) << arguments.front() << outcome.err;
+    EXPECT_EQ(outcome.out, "") << arguments.front();
+    EXPECT_EQ(outcome.err, "splitwave: stopped by Ctrl-C\n") << arguments.front();
+  }
+}
+
 TEST(Interruption, KilledHalfWayLeavesOnlyPartialFiles) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
@@ -71,6 +93,55 @@ TEST(Interruption, KilledHalfWayLeavesOnlyPartialFiles) {
   process.send(SIGKILL);
   EXPECT_EQ(process.wait().status, 128 + SIGKILL);
   expect_only_partial(out);
+}
+
+TEST(Interruption, KilledAtAnyTimeEveryLineIsWhole) {
+  const TemporaryFolder folder;
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"simulate", "-w", many_workloads(folder)},
+        {"run", "-w", "real", "--schedule", "fa2", "--samples", "1", "--threads", "1"},
+        {"compare", "-w", "llama-3-8b:1q1s256", "--schedule", "fa2,lean", "--samples", "100000"}}) {
+    const fs::path out = folder.path() / arguments.front();
+    std::vector<std::string> words = arguments;
+    words.insert(words.end(), {"--out", out.string()});
+    Process process(words);
+    const fs::path partial = out / "records.jsonl.partial";
+    ASSERT_TRUE(wait_for([&] { return fs::exists(partial) && fs::file_size(partial) > 600; })) << arguments.front();
+    process.send(SIGKILL);
+    EXPECT_EQ(process.wait().status, 128 + SIGKILL) << arguments.front();
+    const std::string kept = content(partial);
+    EXPECT_EQ(kept.back(), '\n') << arguments.front();
+    EXPECT_GE(reports::parse_records(kept, "partial").size(), 1U) << arguments.front();
+    expect_only_partial(out);
+  }
+}
+
+TEST(Interruption, OfTwoRunsInOneFolderOneIsRefused) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  const std::vector<std::string> run = {"run", "-w",    "llama-3-8b:1q1s256", "--schedule", "fa2", "--samples",
+                                        "300", "--out", out.string()};
+  Process first(run);
+  Process second(run);
+  const Outcome one = first.wait();
+  const Outcome other = second.wait();
+  EXPECT_EQ(one.status + other.status, 2) << one.err << other.err;
+  EXPECT_NE((one.err + other.err).find("exists and is not replaced"), std::string::npos) << one.err << other.err;
+  EXPECT_EQ(reports::parse_records(content(out / "records.jsonl"), "records").size(), 1U);
+}
+
+TEST(Interruption, OddSurroundingsChangeNothing) {
+  const std::vector<std::string> simulate = {"simulate", "-w", "llama-3-8b:1q1s512", "--json"};
+  const std::string usual = splitwave(simulate).out;
+  for (const char* odd : {"LC_ALL=de_DE.UTF-8", "LC_ALL=tr_TR.UTF-8", "LC_ALL=none", "TERM=", "HOME=", "HOME=/dev/null",
+                          "COLUMNS=-1", "TMPDIR=/nowhere"}) {
+    RunOptions options;
+    options.environment = {odd};
+    EXPECT_EQ(splitwave(simulate, options).out, usual) << odd;
+  }
+  RunOptions no_cache;
+  no_cache.environment = {"XDG_CACHE_HOME=relative", "HOME=relative"};
+  EXPECT_EQ(splitwave({"simulate", "-w", "llama-3-8b:1q1s512", "--gpu", "cpu"}, no_cache).status, 0);
 }
 
 TEST(Interruption, FullDiskKeepsTheWholeLinesBefore) {

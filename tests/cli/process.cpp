@@ -49,6 +49,10 @@ fs::path new_folder() {
                        static_cast<rlim_t>(options.largest_file_bytes)};
     ::setrlimit(RLIMIT_FSIZE, &limit);
   }
+  if (options.memory_bytes > 0) {
+    const rlimit limit{static_cast<rlim_t>(options.memory_bytes), static_cast<rlim_t>(options.memory_bytes)};
+    ::setrlimit(RLIMIT_AS, &limit);
+  }
   std::vector<std::string> words = {"splitwave"};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
@@ -84,6 +88,14 @@ Process::~Process() {
 
 void Process::send(int signal) const {
   ::kill(child_, signal);
+}
+
+bool Process::catches(int signal) const {
+  std::ifstream status("/proc/" + std::to_string(child_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("SigCgt:")) return (std::stoull(line.substr(7), nullptr, 16) >> (signal - 1) & 1U) != 0;
+  }
+  return false;
 }
 
 Outcome Process::wait() {

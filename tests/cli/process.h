@@ -22,6 +22,7 @@ struct RunOptions {
   std::string standard_output;           ///< file to write to instead of capturing
   std::string standard_error;            ///< the same; "closed": none
   std::int64_t largest_file_bytes = 0;   ///< files cannot grow beyond this, as on a full disk; 0: no limit
+  std::int64_t memory_bytes = 0;         ///< of address space (ulimit -v); 0: no limit
   std::vector<std::string> environment;  ///< NAME=value, besides the caller's
 };
 
@@ -34,6 +35,8 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   void send(int signal) const;
+  /// Whether it has come to the point from which on it handles the signal itself.
+  bool catches(int signal) const;
   Outcome wait();
 
  private:

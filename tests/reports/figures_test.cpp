@@ -10,6 +10,7 @@
 
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_records.h"
+#include "tests/support/full_disk.h"
 
 namespace splitwave::reports {
 namespace {
@@ -87,6 +88,25 @@ TEST_F(Draw, WithoutGnuplotTheNumbersAreThereAndOneLineSaysHow) {
 TEST_F(Draw, AFailingScriptIsNamed) {
   const std::string note = draw({Figure{"broken", "a broken picture", "", "plot nothing at all\n"}}, folder_ / "f");
   EXPECT_NE(note.find("run gnuplot broken.gnuplot in"), std::string::npos) << note;
+}
+
+TEST_F(Draw, OnAFullDiskThereAreOnlyWholePictures) {
+  for (const rlim_t bytes : {3000, 12000}) {
+    const fs::path folder = folder_ / std::to_string(bytes);
+    std::string note;
+    {
+      const tests::FullDisk full(bytes);
+      note = draw(figures(), folder);
+    }
+    EXPECT_EQ(note.find("no pictures: gnuplot "), 0U) << note;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+      const std::string text = content(entry.path());
+      const fs::path kind = entry.path().extension();
+      const std::string end = kind == ".svg" ? "</svg>" : kind == ".png" ? "IEND" : "\n";
+      EXPECT_NE(text.rfind(end), std::string::npos) << bytes << " " << entry.path();
+    }
+    EXPECT_EQ(content(folder / "speed_up.dat"), figures()[0].data);
+  }
 }
 
 }  // namespace

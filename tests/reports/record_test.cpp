@@ -38,6 +38,22 @@ std::string line_with(const std::string& part) {
   return R"({"workload":"w","schedule":"s","executor":"cpu","machine":"m",)" + part + R"("commit":"c","version":"v"})";
 }
 
+TEST(Record, TextsArePlainLines) {
+  for (const char* key : {"chosen", "merge", "kernel", "failure", "device", "driver"}) {
+    for (const char* text : {"\\u001b[31m", "\\n", "\\u009b", "\\u202e"}) {
+      const std::string part = std::string("\"") + key + "\":\"" + text + "\",";
+      EXPECT_NE(refusal(line_with(part)).find("allowed: UTF-8 text without control characters"), std::string::npos)
+          << part;
+    }
+  }
+  const std::string good = line_with("");
+  for (const char* key : {"workload", "schedule", "executor", "machine", "commit", "version"}) {
+    std::string bad = good;
+    bad.insert(bad.find(std::string("\"") + key + "\":\"") + std::string(key).size() + 4, "\\u001b");
+    EXPECT_NE(refusal(bad).find(std::string(key) + " is"), std::string::npos) << bad;
+  }
+}
+
 TEST(Record, JsonIsAsApproved) {
   tests::expect_golden(
       "records.jsonl",

@@ -28,6 +28,19 @@ TEST(Table, CsvQuotesWhatNeedsIt) {
   EXPECT_EQ(to_csv(table), "a,b\n\"1,2\",\"say \"\"x\"\"\"\n\"two\nlines\",plain\n");
 }
 
+TEST(Table, NamesAreNeitherTagsNorLinksNorFormulas) {
+  const Table table{
+      {{"a"}},
+      {{"<script>x</script>"}, {"[x](http://y) `z`"}, {"=cmd|' /C calc'!A0"}, {"-1.5e-3"}, {"-x,"}, {"@a"}, {"+1+1"}}};
+  EXPECT_EQ(to_markdown({{{"a"}}, {table.rows[0], table.rows[1]}}),
+            "| a                        |\n"
+            "| ------------------------ |\n"
+            "| &lt;script>x&lt;/script> |\n"
+            "| \\[x](http://y) `z`       |\n");
+  EXPECT_EQ(to_csv(table),
+            "a\n<script>x</script>\n[x](http://y) `z`\n'=cmd|' /C calc'!A0\n-1.5e-3\n\"'-x,\"\n'@a\n'+1+1\n");
+}
+
 TEST(Format, SecondsHaveThreeDigitsAndAUnit) {
   EXPECT_EQ(format_seconds(0), "0.00 µs");
   EXPECT_EQ(format_seconds(1.234e-6), "1.23 µs");

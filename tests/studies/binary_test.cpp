@@ -106,6 +106,18 @@ TEST(SweepBinary, SurvivesKillNineInTheMiddle) {
   EXPECT_EQ(content(out / "records.jsonl"), whole_sweep());
 }
 
+TEST(SweepBinary, TwoAtOnceInOneFolderDisturbNothing) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "s";
+  const Arguments sweep = kSweep + to(out) + Arguments{"--chunk", "2"};
+  Process first(sweep);
+  Process second(sweep);
+  const Outcome one = first.wait();
+  const Outcome other = second.wait();
+  EXPECT_EQ(one.status + other.status, 2) << one.err << other.err;
+  EXPECT_EQ(content(out / "records.jsonl"), whole_sweep());
+}
+
 TEST(SweepBinary, AStopLeavesAGoodState) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "s";

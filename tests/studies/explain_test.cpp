@@ -46,6 +46,38 @@ TEST(Explain, ClustersThatShareSmsAreCountedOneByOne) {
   EXPECT_TRUE(seen);
 }
 
+TEST(Explain, TriesNoMillionsOfSplits) {
+  const auto tried = [](const std::string& spec, const std::string& name) {
+    const std::vector<std::string> names = alternative_schedules(workload(spec));
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  EXPECT_TRUE(tried("llama-3-8b:900q1s16k", "fixed-split:114"));
+  EXPECT_TRUE(tried("llama-3-8b:17000q1s16k", "fixed-split:7"));
+  EXPECT_FALSE(tried("llama-3-8b:17000q1s16k", "fixed-split:8"));
+  EXPECT_FALSE(tried("llama-3-8b:17000q1s16k", "fa3:8"));
+  EXPECT_TRUE(tried("llama-3-8b:500000q1s16k", "fixed-split:1"));
+}
+
+TEST(Explain, MergesOfManySpansEndWhereTheirItemsWere) {
+  const workloads::Workload many = workload("llama-3-8b:400q1s1k_400q1s3k");
+  const Explanation e = explain("fixed-split:3+last_arriver", many, target("h200"));
+  std::map<std::int32_t, const schedules::Span*> last;  // by CTA
+  std::size_t merges = 0;
+  for (const schedules::Span& span : e.timeline.spans) {
+    if (span.item >= 0) {
+      last[span.cta] = &span;
+      continue;
+    }
+    ++merges;
+    ASSERT_TRUE(last.contains(span.cta));
+    EXPECT_EQ(span.sm, last[span.cta]->sm);
+    EXPECT_EQ(span.slot, last[span.cta]->slot);
+    EXPECT_GE(span.begin_seconds, last[span.cta]->end_seconds);
+  }
+  EXPECT_EQ(merges, e.plan.merges.size());
+  EXPECT_GT(merges, 3000U);
+}
+
 TEST(Explain, BreakdownAddsUpToTheTotal) {
   for (const char* spec : {"llama-3-8b:1q1s512", "llama-3-8b:8q1s32k", "llama-3-8b:5q1s1k_1q1s60k"}) {
     for (const std::string& schedule : schedules::default_names()) {
