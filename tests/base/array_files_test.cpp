@@ -92,7 +92,7 @@ TEST_F(ArrayFiles, NpyScalarsAndEmptyArraysAreArrays) {
 
 TEST_F(ArrayFiles, NpyOtherVersionsAndKeyOrders) {
   const std::string header = "{\"shape\": (1,), 'fortran_order': True,'descr': '<i4'}   \n";
-  for (const char version : {1, 2, 3}) {
+  for (const char version : {char{1}, char{2}, char{3}}) {
     EXPECT_EQ(read_npy(file("v", npy(header, "abcd", version))).view.type, ElementType::i32);
   }
 }
