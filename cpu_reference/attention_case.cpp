@@ -56,10 +56,10 @@ KvPlaces places(const workloads::Workload& workload, const workloads::Tensors& t
   }
   const bool token_major = workload.kv.layout == KvLayout::bshd;
   places.rows.token_stride = token_major ? heads * elements : elements;
-  // Head-major requests of different lengths have different strides of heads: see kv_offset.
-  places.rows.head_stride = token_major ? elements : 0;
+  places.rows.head_stride = elements;
   for (std::size_t r = 0; r < workload.requests.size(); ++r) {
     places.rows.begin.push_back(tensors.first_token[r] * heads * elements);
+    if (!token_major) places.head_strides.push_back(workload.requests[r].context_len * elements);
   }
   return places;
 }
@@ -96,9 +96,7 @@ std::int64_t kv_offset(const AttentionCase& attention, const KvPlaces& places, s
                        std::int32_t position, std::int32_t kv_head) {
   const auto r = static_cast<std::size_t>(request);
   if (attention.page_size == 0) {
-    const std::int64_t head_stride = places.rows.head_stride != 0
-                                         ? places.rows.head_stride
-                                         : places.rows.token_stride * attention.requests[r].context_len;
+    const std::int64_t head_stride = places.head_strides.empty() ? places.rows.head_stride : places.head_strides[r];
     return places.rows.begin[r] + position * places.rows.token_stride + kv_head * head_stride;
   }
   const std::int64_t page =

@@ -40,6 +40,7 @@ struct RowPlaces {
 /// t / page_size].
 struct KvPlaces {
   RowPlaces rows;
+  std::vector<std::int64_t> head_strides;  ///< per request, where they differ; else empty
   std::int64_t page_stride = 0;
 };
 
