@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_reference/attention_case.h"
 
+#include <algorithm>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
@@ -132,6 +133,12 @@ AttentionCase make_case(const workloads::Workload& workload, const workloads::Te
   const bool v_in_k = g.kind == workloads::AttentionKind::mla;
   attention.v = v_in_k ? attention.k : Elements{tensors.v.data(), type};
   attention.v_rows = v_in_k ? attention.k_rows : places(workload, tensors, g.value_dim);
+  for (std::size_t r = 0; r < workload.requests.size(); ++r) {
+    const std::int64_t packed = std::min<std::int64_t>(tensors.first_token.back() - tensors.first_token[r],
+                                                       std::numeric_limits<std::int32_t>::max());
+    attention.room.push_back(workload.kv.layout == KvLayout::bshd ? static_cast<std::int32_t>(packed)
+                                                                  : workload.requests[r].context_len);
+  }
   if (workload.kv.layout == KvLayout::paged) {
     attention.page_size = workload.kv.page_size;
     attention.block_table = tensors.block_table;

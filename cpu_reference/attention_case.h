@@ -66,6 +66,7 @@ struct AttentionCase {
   std::int32_t page_size = 0;  ///< tokens; 0: not paged
   std::vector<std::int32_t> block_table;
   std::vector<std::int64_t> first_page;  ///< per request
+  std::vector<std::int32_t> room;        ///< per request, not paged: tokens that lie there, its own and others'
   std::int64_t pages = 0;                ///< physical pages that k and v have
   std::optional<Mask> mask;
 

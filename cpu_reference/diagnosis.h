@@ -25,6 +25,8 @@ enum class Fault {
   missing_rescale,   ///< the output was not rescaled when the largest score grew
 };
 
+inline constexpr int kFaults = 15;
+
 /// "missing_tokens", ...
 std::string to_string(Fault fault);
 
