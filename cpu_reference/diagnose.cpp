@@ -155,30 +155,33 @@ std::optional<Finding> lse_base(const JudgedCall& call, const BoundedResult& bou
   return std::nullopt;
 }
 
+/// Whether the slot after the row's context holds a NaN.
+bool nan_behind(const AttentionCase& attention, const Coordinates& at) {
+  const auto request = static_cast<std::size_t>(at.request);
+  const std::int32_t context = attention.requests[request].context_len;
+  const bool there = attention.page_size > 0 ? context % attention.page_size != 0 : attention.room[request] > context;
+  if (!there) return false;
+  const std::int32_t kv_head = at.head / attention.geometry.group();
+  return std::isnan(element_at(attention.k, kv_offset(attention, attention.k_rows, at.request, context, kv_head)));
+}
+
 /// NaN where the exact output has none, in rows whose tiles reach beyond their contexts into memory that holds NaN.
 std::optional<Finding> nan_tail(const JudgedCall& call, const std::vector<RowFigures>& rows) {
   const AttentionCase& attention = call.attention;
   std::int64_t mismatched = 0;
   std::int64_t explained = 0;
+  std::int64_t spared = 0;
   for (const RowFigures& row : rows) {
-    if (row.mismatched == 0) continue;
-    ++mismatched;
-    const auto request = static_cast<std::size_t>(row.at.request);
-    const std::int32_t context = attention.requests[request].context_len;
-    const bool nan = std::isnan(call.output_at(row.at.request, row.at.query, row.at.head, row.at.element));
-    bool behind = false;
-    if (attention.page_size > 0 && context % attention.page_size != 0) {
-      const double key = element_at(attention.k, kv_offset(attention, attention.k_rows, row.at.request, context,
-                                                           row.at.head / attention.geometry.group()));
-      behind = !std::isfinite(key);
-    } else if (attention.page_size == 0 && !attention.room.empty() && attention.room[request] > context) {
-      const double key = element_at(attention.k, kv_offset(attention, attention.k_rows, row.at.request, context,
-                                                           row.at.head / attention.geometry.group()));
-      behind = !std::isfinite(key);
+    mismatched += row.mismatched > 0 ? 1 : 0;
+    if (!nan_behind(attention, row.at)) continue;
+    if (row.mismatched == 0) {
+      ++spared;
+      continue;
     }
-    explained += nan && behind ? 1 : 0;
+    const bool nan = std::isnan(call.output_at(row.at.request, row.at.query, row.at.head, row.at.element));
+    explained += nan ? 1 : 0;
   }
-  if (mismatched == 0 || explained * 10 < mismatched * 9) return std::nullopt;
+  if (explained == 0 || explained * 10 < mismatched * 9 || spared * 10 > explained) return std::nullopt;
   Finding finding;
   finding.fault = Fault::unmasked_tail;
   finding.text =
@@ -248,15 +251,13 @@ void add_guesses(const BestGuesses& best, const Probe& probe, std::array<Score, 
   }
 }
 
-std::vector<Finding> ranked(std::array<Score, kFaults>& scores) {
+std::vector<Finding> found(std::array<Score, kFaults>& scores) {
   std::vector<Finding> findings;
   for (Score& score : scores) {
     if (score.finding.rows == 0) continue;
     score.finding.explained = score.error > 0 ? std::max(0.0, 1 - score.left / score.error) : 1;
     if (score.finding.explained > 0.2 && score.finding.evidence_nats > 5) findings.push_back(score.finding);
   }
-  std::stable_sort(findings.begin(), findings.end(),
-                   [](const Finding& a, const Finding& b) { return a.evidence_nats > b.evidence_nats; });
   return findings;
 }
 
@@ -275,12 +276,14 @@ std::vector<Finding> diagnose(const JudgedCall& call, const BoundedResult& bound
   });
   std::array<Score, kFaults> scores;
   for (std::size_t i = 0; i < probes.size(); ++i) add_guesses(*guesses[i], probes[i], scores);
-  std::vector<Finding> findings = ranked(scores);
+  std::vector<Finding> findings = found(scores);
+  for (const auto& finding : {nan_tail(call, rows), empty_rows(call, bounded, rows), lse_base(call, bounded, rows)}) {
+    if (finding) findings.push_back(*finding);
+  }
+  std::stable_sort(findings.begin(), findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.evidence_nats > b.evidence_nats; });
   const double explained = findings.empty() ? 0 : findings.front().explained;
   if (auto finding = accumulator(call, probes, explained)) findings.insert(findings.begin(), *finding);
-  for (const auto& finding : {nan_tail(call, rows), empty_rows(call, bounded, rows), lse_base(call, bounded, rows)}) {
-    if (finding) findings.insert(findings.begin(), *finding);
-  }
   return findings;
 }
 

@@ -41,16 +41,23 @@ std::vector<Split> splits_of(const Probe& probe, const std::vector<std::int32_t>
   return splits;
 }
 
+/// The ways to cut the tokens, not at all among them.
+std::vector<std::vector<std::int32_t>> cuts_of(KvRange range) {
+  std::vector<std::vector<std::int32_t>> cuts = split_cuts(range, kMostSplits);
+  cuts.insert(cuts.begin(), {range.begin, range.end});
+  return cuts;
+}
+
 class Merges {
  public:
-  Merges(const Probe& probe, const std::vector<Probe>& neighbours, BestGuesses& best)
-      : probe_(probe), neighbours_(neighbours), best_(best) {}
+  Merges(const Probe& probe, const std::vector<Probe>& neighbours, std::int64_t rows, BestGuesses& best)
+      : probe_(probe), neighbours_(neighbours), rows_(rows), best_(best) {}
 
   void run() {
-    const auto all = split_cuts(probe_.weights.range, kMostSplits);
-    if (all.empty()) return;
-    cost_ = std::log(static_cast<double>(all.size()));
+    const auto all = cuts_of(probe_.weights.range);
+    cost_ = std::log(static_cast<double>(all.size())) + 1;
     for (const std::vector<std::int32_t>& cuts : all) {
+      if (cuts.size() == 2) continue;
       const std::vector<Split> splits = splits_of(probe_, cuts);
       weights(splits);
       stale_nothing(splits);
@@ -87,7 +94,8 @@ class Merges {
         for (std::size_t e = 0; e < output.size(); ++e) output[e] += weight / split.mass * split.sum[e];
       }
       for (double& element : output) element /= total;
-      const Guess guess{Fault::merge_weights, "", -1, -1, cost_ + std::log(6.0), std::nullopt};
+      Guess guess{Fault::merge_weights, "", -1, -1, cost_ + std::log(6.0), std::nullopt};
+      if (&way == &kWays[1]) guess.lse = probe_.exact_lse + std::log(total);
       best_.offer(output, guess, [&] {
         return fmt::format("{} splits cut at tokens {}, ... are merged {}", splits.size(), splits[1].tokens.begin,
                            way.text);
@@ -124,7 +132,7 @@ class Merges {
     const KvRange own = probe_.weights.range;
     const KvRange other = neighbour.weights.range;
     const bool same_cuts = own == other;
-    const auto theirs = same_cuts ? all : split_cuts(other, kMostSplits);
+    const auto theirs = same_cuts ? all : cuts_of(other);
     const double scale = std::exp(neighbour.exact_lse - probe_.exact_lse);
     if (!std::isfinite(scale)) return;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -137,7 +145,10 @@ class Merges {
   }
 
   void exchange(const std::vector<Split>& splits, const std::vector<Split>& others, double scale, const RowId& from) {
-    const double cost = cost_ + std::log(2.0 * static_cast<double>(splits.size() * neighbours_.size()));
+    // The whole row: written to another place rather, which is guess_scores()'s to say.
+    const double cost = splits.size() == 1
+                            ? std::log(static_cast<double>(rows_)) + 0.5
+                            : cost_ + std::log(2.0 * static_cast<double>(splits.size() * neighbours_.size()));
     for (std::size_t j = 0; j < splits.size(); ++j) {
       const Split& split = splits[j];
       const auto text = [&] {
@@ -156,6 +167,7 @@ class Merges {
 
   const Probe& probe_;
   const std::vector<Probe>& neighbours_;
+  std::int64_t rows_;  ///< of the batch
   BestGuesses& best_;
   double cost_ = 0;
 };
@@ -301,9 +313,9 @@ class Rescale {
 
 }  // namespace
 
-void guess_merges(const JudgedCall&, const Probe& probe, const std::vector<Probe>& neighbours, BestGuesses& best) {
+void guess_merges(const JudgedCall& call, const Probe& probe, const std::vector<Probe>& neighbours, BestGuesses& best) {
   if (probe.weights.total == 0) return;
-  Merges(probe, neighbours, best).run();
+  Merges(probe, neighbours, call.attention.rows(), best).run();
 }
 
 void guess_rescale(const JudgedCall& call, const Probe& probe, BestGuesses& best) {

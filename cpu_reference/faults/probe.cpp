@@ -120,7 +120,8 @@ Probe make_probe(const JudgedCall& call, const BoundedResult& bounded, const Row
     const double step = element_bound(call, bounded, probe.index * d + e) / 10;
     probe.noise_squared += step * step;
   }
-  probe.noise_squared += 1e-300;
+  // No guess is believed to be better than five digits.
+  probe.noise_squared += 1e-10 * std::min(probe.error_squared, 1e290) + 1e-300;
   probe.exact_lse = bounded.exact.lse[probe.index];
   if (call.lse) probe.observed_lse = call.lse_at(id.request, id.query, id.head);
   probe.lse_noise = bounded.lse_bound[probe.index] + 1e-6;

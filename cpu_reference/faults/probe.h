@@ -20,8 +20,10 @@ namespace splitwave::cpu_reference::faults {
 /// Tokens whose weighted V is summed into one granule; granules begin at multiples of it.
 inline constexpr std::int32_t kGranule = 16;
 
-/// Rows and tokens of one granule: share of the softmax and weighted sum of V, both of the normalised weights, and the
-/// largest score in it.
+/// What a guess costs that another fault explains as well, and more likely. Units: nats.
+inline constexpr double kSecondChoice = 3;
+
+/// Sums over the tokens before each granule, of the normalised weights and of weighted V, and the largest score in it.
 struct Prefix {
   std::vector<std::int32_t> position;  ///< where granule g begins; one more for the end
   std::vector<double> mass;            ///< weights before position[g]

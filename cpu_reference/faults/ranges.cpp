@@ -178,11 +178,14 @@ void guess_ranges(const JudgedCall& call, const Probe& probe, BestGuesses& best)
     if (1 + trial.factor * mass > 0) guess.lse = probe.exact_lse + std::log1p(trial.factor * mass);
     best.offer(trial.left, guess, [&] { return fmt::format("{} {}", place(call.attention, trial.range), what); });
   };
-  // The last token alone is a fault of its own, and so is the first of a window.
-  const bool one_last = trials.missing.range == KvRange{all.end - 1, all.end};
-  const bool window_begin =
-      call.attention.geometry.window && trials.missing.range.begin == all.begin && trials.missing.range.size() == 1;
-  if (!one_last && !window_begin) offer(Fault::missing_tokens, trials.missing, cost, "left out");
+  // The last token alone is a fault of its own, and so is the first of a window: they are named first.
+  const bool at_end =
+      trials.missing.range.size() == 1 && (trials.missing.range.end == all.end ||
+                                           (call.attention.geometry.window && trials.missing.range.begin == all.begin));
+  offer(Fault::missing_tokens, trials.missing, at_end ? cost + kSecondChoice : cost, "left out");
+  const Guess nothing{Fault::missing_tokens, "", all.begin, all.end, 3, std::nullopt};
+  best.offer(squared(probe.observed), nothing,
+             [&] { return place(call.attention, all) + ", all there are, left out"; });
   offer(Fault::doubled_tokens, trials.doubled, cost, "counted twice");
   const double factor = trials.weighted.factor;
   // A factor near 1 is rounding; one of 0 or 2 is no wrong weight but a part missing or doubled.

@@ -38,7 +38,7 @@ Outcome attend_range(const AttentionCase& attention, const RowId& id, KvRange ra
   }
   const std::int32_t kv_head = id.head / attention.geometry.group();
   Outcome outcome{weighted_values(attention, id, kv_head, range, weights.weights), largest + std::log(total)};
-  for (double& element : outcome.output) element = total > 0 ? element * shrink / total : 0;
+  for (double& element : outcome.output) element = total == 0 ? 0 : element * shrink / total;
   return outcome;
 }
 
@@ -53,33 +53,43 @@ class Visibility {
         seen_(probe.weights.range) {}
 
   void run() {
-    if (seen_.size() > 1)
-      try_range(Fault::last_token, {seen_.begin, seen_.end - 1}, "the last visible token is left out");
+    if (seen_.size() > 1) {
+      // Of a query that is not the last, a causal mask takes the same token; then that is named.
+      const bool as_causal = !g_.causal && probe_.id.query + 1 < request_.query_len;
+      try_range(Fault::last_token, {seen_.begin, seen_.end - 1}, "the last visible token is left out", true, 0,
+                as_causal ? kSecondChoice : 0);
+    }
     tails();
     causal();
     window();
   }
 
  private:
-  void try_range(Fault fault, KvRange range, const std::string& text, bool masked = true, double zeros = 0) {
+  void try_range(Fault fault, KvRange range, const std::string& text, bool masked = true, double zeros = 0,
+                 double more_cost = 0) {
     range.begin = std::max(range.begin, 0);
     if (range.size() < 0 || range.size() > kMostTokens || (range == seen_ && masked && zeros == 0)) return;
     const Outcome outcome = attend_range(attention_, probe_.id, range, masked, zeros);
-    Guess guess{fault, "", range.begin, range.end, std::log(8.0), outcome.lse};
+    // Rows that should see nothing are a matter of masked scores first.
+    const double empty_cost = seen_.size() == 0 ? kSecondChoice : 0;
+    Guess guess{fault, "", range.begin, range.end, std::log(8.0) + more_cost + empty_cost, outcome.lse};
     best_.offer(outcome.output, guess, [&] { return text; });
   }
 
   /// Tokens after the last visible one: those that lie there, or the zeros that copies beyond a tensor give.
   void tails() {
     const std::int32_t there = readable(request_, probe_.id.request);
+    // Tokens of the context behind a query are the causal mask's.
+    const double after_causal = seen_.end < request_.context_len ? kSecondChoice : 0;
     if (seen_.end < there)
-      try_range(Fault::unmasked_tail, {seen_.begin, seen_.end + 1}, "one token after the last visible one is counted");
+      try_range(Fault::unmasked_tail, {seen_.begin, seen_.end + 1}, "one token after the last visible one is counted",
+                true, 0, after_causal);
     for (const std::int32_t tile : tile_sizes(attention_)) {
       const std::int32_t end = (seen_.end + tile - 1) / tile * tile;
       if (end == seen_.end) continue;
       const std::string text =
           fmt::format("positions {} to {}, the rest of a tile of {}, are counted", seen_.end, end - 1, tile);
-      if (end <= there) try_range(Fault::unmasked_tail, {seen_.begin, end}, text);
+      if (end <= there) try_range(Fault::unmasked_tail, {seen_.begin, end}, text, true, 0, after_causal);
       try_range(Fault::unmasked_tail, seen_, text + " as zeros", true, end - seen_.end);
     }
   }

@@ -48,6 +48,8 @@ Workload random_workload(RandomStream& random, std::optional<Fault> fault) {
   g.softmax_scale.reset();
   g.causal = random.below(2) == 0;
   if (is(Fault::window) || random.below(6) == 0) g.window = static_cast<std::int32_t>(32 + random.below(400));
+  // Behind a causal mask's diagonal lie tokens of the context, not a tail.
+  if (is(Fault::unmasked_tail)) g.causal = false;
   const bool many_queries = is(Fault::causal_alignment) || is(Fault::mask_sentinel) || random.below(3) == 0;
   w.requests.clear();
   const auto requests = static_cast<std::int32_t>(1 + random.below(3));
@@ -76,6 +78,13 @@ Case random_case(RandomStream& random, std::optional<Fault> fault) {
   c.setup.fault = fault;
   c.setup.variant = static_cast<std::int32_t>(random.below(1 << 20));
   c.setup.place = static_cast<std::int32_t>(random.below(1 << 20));
+  // A partial result needs a second one beside it.
+  const bool partials = fault == Fault::stale_partial || fault == Fault::merge_weights;
+  if (partials) {
+    c.setup.splits = pick(random, {2, 3, 5, 8});
+    workloads::Request& first = c.workload.requests.front();
+    first.context_len = std::max(first.context_len, c.setup.tile + 20);
+  }
   if (random.below(2) == 0) c.setup.victim = static_cast<std::int32_t>(random.below(8));
   return c;
 }
@@ -140,11 +149,24 @@ struct Tally {
   std::int64_t first = 0;   ///< the fault named first
 };
 
+/// Unused slots hold what a cache holds, old numbers, in place of NaN: a swap that brings in a NaN shows nothing else.
+void fill_unused(Tensors& tensors, Dtype dtype, RandomStream& random) {
+  for (workloads::Bytes* tensor : {&tensors.k, &tensors.v}) {
+    const auto count = static_cast<std::int64_t>(tensor->size()) / workloads::bytes_per_element(dtype);
+    for (std::int64_t i = 0; i < count; ++i) {
+      if (std::isnan(load_element(dtype, *tensor, i))) {
+        store_element(dtype, *tensor, i, static_cast<float>(2 * random.unit() - 1));
+      }
+    }
+  }
+}
+
 /// Plants a fault where it matters; nothing after many tries without.
 std::optional<std::pair<Case, Stored>> plant(RandomStream& random, Fault fault, Tensors& tensors) {
   for (int tries = 0; tries < 200; ++tries) {
     Case c = random_case(random, fault);
     tensors = workloads::make_tensors(c.workload, std::int64_t{1} << 30);
+    if (fault == Fault::swapped_pages) fill_unused(tensors, c.workload.geometry.dtype, random);
     Case good = c;
     good.setup.fault.reset();
     Stored bad = run(c, tensors);

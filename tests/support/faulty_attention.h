@@ -89,7 +89,10 @@ class FaultyAttention {
     workloads::Geometry g = g_;
     workloads::Request seen = request;
     std::int32_t query = row.query;
-    if (is(Fault::causal_alignment) && s_.variant % 2 == 0) seen.context_len = seen.query_len;  // top left
+    if (is(Fault::causal_alignment) && s_.variant % 2 == 0) {  // top left
+      g.causal = true;
+      seen.context_len = seen.query_len;
+    }
     if (is(Fault::causal_alignment) && s_.variant % 2 == 1) g.causal = !g.causal;
     if (is(Fault::window) && g.window) g.window = *g.window + (s_.variant % 2 == 0 ? 1 : *g.window > 1 ? -1 : 1);
     workloads::KvRange range = visible_to_query(g, seen, query);
