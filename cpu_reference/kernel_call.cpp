@@ -123,8 +123,8 @@ class Checker {
     if (call_.v) require_rows("v", *call_.v, call_.block_table.has_value());
     require_rows("output", call_.output, false);
     q_ = axes_of(call_.q, call_.order);
-    k_ = axes_of(call_.k, call_.order);
-    v_ = call_.v ? axes_of(*call_.v, call_.order) : k_;
+    k_ = axes_of(call_.k, call_.kv_order);
+    v_ = call_.v ? axes_of(*call_.v, call_.kv_order) : k_;
     const std::int64_t value_dim = call_.output.shape.back();
     if (q_.heads < 1 || k_.heads < 1 || q_.heads % k_.heads != 0) {
       refuse("k", fmt::format("has {} heads and q {}", k_.heads, q_.heads), "KV heads that divide the query heads");

@@ -39,7 +39,8 @@ struct KernelCall {
   std::optional<base::ArrayView> mask;  ///< bool (true: visible) or added to the scaled scores; its last axes are
                                         ///< [query, token], before them [request] or [request, head], extents of 1
                                         ///< stand for all; besides causal and window
-  AxisOrder order = AxisOrder::token_major;
+  AxisOrder order = AxisOrder::token_major;     ///< of q and output
+  AxisOrder kv_order = AxisOrder::token_major;  ///< of k and v
   bool causal = false;                  ///< the last query sees the last token (bottom-right)
   std::optional<std::int32_t> window;   ///< as workloads::Geometry::window
   std::optional<double> softmax_scale;  ///< none: 1 / sqrt(head_dim)
