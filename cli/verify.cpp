@@ -150,8 +150,13 @@ CLI::Validator one_of(std::vector<std::string> words) {
 }
 
 void add_settings(CLI::App& verb, studies::CaseOptions& settings) {
-  verb.add_flag("--causal,!--no-causal", settings.causal,
-                "with --tensors: the last query sees the last token, each before it one less");
+  // Callbacks: a flag that is not given leaves what case.json says.
+  verb.add_flag_callback(
+      "--causal", [&settings] { settings.causal = true; },
+      "with --tensors: the last query sees the last token, each before it one less");
+  verb.add_flag_callback(
+          "--no-causal", [&settings] { settings.causal = false; }, "with --tensors: no causal mask")
+      ->excludes("--causal");
   verb.add_option("--window", settings.window, "with --tensors: sliding window, as in a workload's geometry")
       ->type_name("TOKENS")
       ->check(integer_between(1, 2147483647));
@@ -173,7 +178,9 @@ void add_settings(CLI::App& verb, studies::CaseOptions& settings) {
   verb.add_option("--sixteen-bits", settings.sixteen_bits, "what 16-bit integers of npy files are: f16 or bf16")
       ->type_name("f16|bf16")
       ->check(one_of({"f16", "bf16"}));
-  verb.add_flag("!--no-diagnosis", settings.diagnose, "give the verdict by the bounds alone; look for no fault");
+  verb.add_flag_callback(
+      "--no-diagnosis", [&settings] { settings.diagnose = false; },
+      "give the verdict by the bounds alone; look for no fault");
 }
 
 }  // namespace

@@ -212,6 +212,7 @@ struct TensorOptions {
   WorkloadOptions workload;
   std::string out;
   std::string format = "npy";
+  bool json = false;
 };
 
 void write_tensors(const TensorOptions& options) {
@@ -221,7 +222,7 @@ void write_tensors(const TensorOptions& options) {
     // Names may hold what paths may not.
     const std::string folder = loaded.size() == 1 ? options.out : fmt::format("{}/{:03}", options.out, i);
     studies::export_tensors(loaded[i], folder, format);
-    print(fmt::format("{}: {}\n", folder, loaded[i].name));
+    print(options.json ? to_json(loaded[i]) + '\n' : fmt::format("{}: {}\n", folder, loaded[i].name));
   }
 }
 
@@ -246,6 +247,7 @@ void add_tensors(CLI::App& parent) {
           },
           ""))
       ->capture_default_str();
+  add_json_option(*verb, options->json, "the workloads, one per line in the workload format");
   verb->callback([options] { write_tensors(*options); });
 }
 

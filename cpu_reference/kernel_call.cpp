@@ -6,10 +6,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 
-#include "base/error.h"
+#include "cpu_reference/call_arrays.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -17,89 +16,6 @@ namespace {
 using base::ArrayView;
 using base::ElementType;
 using base::shape_text;
-
-constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
-
-[[noreturn]] void refuse(const std::string& name, const std::string& found, const std::string& allowed) {
-  throw base::InputError(fmt::format("{}: {}; allowed: {}", name, found, allowed));
-}
-
-void require_floats(const std::string& name, const ArrayView& view) {
-  const bool floats = view.type == ElementType::f16 || view.type == ElementType::bf16 ||
-                      view.type == ElementType::f32 || view.type == ElementType::f64;
-  if (!floats) refuse(name, "dtype is " + base::to_string(view.type), "f16, bf16, f32, f64");
-}
-
-void require_rows(const std::string& name, const ArrayView& view, bool four_only) {
-  require_floats(name, view);
-  if (view.rank() != 4 && (four_only || view.rank() != 3)) {
-    refuse(name, "shape is " + shape_text(view.shape), four_only ? "4 axes" : "3 or 4 axes");
-  }
-  for (const std::int64_t extent : view.shape) {
-    if (extent > kLargest) refuse(name, "shape is " + shape_text(view.shape), "extents below 2^31");
-  }
-  if (view.shape.back() > 1 && view.strides.back() != 1) {
-    refuse(name, "elements of a row do not lie side by side", "a last axis of stride 1 (numpy.ascontiguousarray)");
-  }
-}
-
-/// Extents and strides of an array of rows, whatever the order of its axes.
-struct Axes {
-  std::int64_t outer = 1;  ///< requests or pages; 1 where there is no such axis
-  std::int64_t tokens = 0;
-  std::int64_t heads = 0;
-  std::int64_t elements = 0;
-  std::int64_t outer_stride = 0;
-  std::int64_t token_stride = 0;
-  std::int64_t head_stride = 0;
-  bool has_outer = false;
-};
-
-Axes axes_of(const ArrayView& view, AxisOrder order) {
-  Axes axes;
-  const std::size_t first = view.rank() - 3;
-  const std::size_t token = order == AxisOrder::token_major ? first : first + 1;
-  const std::size_t head = order == AxisOrder::token_major ? first + 1 : first;
-  axes.has_outer = first == 1;
-  if (axes.has_outer) {
-    axes.outer = view.shape[0];
-    axes.outer_stride = view.strides[0];
-  }
-  axes.tokens = view.shape[token];
-  axes.token_stride = view.strides[token];
-  axes.heads = view.shape[head];
-  axes.head_stride = view.strides[head];
-  axes.elements = view.shape.back();
-  return axes;
-}
-
-std::vector<std::int64_t> integers(const std::string& name, const ArrayView& view, std::size_t rank) {
-  if (view.type != ElementType::i32 && view.type != ElementType::i64) {
-    refuse(name, "dtype is " + base::to_string(view.type), "i32, i64");
-  }
-  if (view.rank() != rank) {
-    refuse(name, "shape is " + shape_text(view.shape), fmt::format("{} ax{}s", rank, rank == 1 ? "i" : "e"));
-  }
-  std::vector<std::int64_t> values(static_cast<std::size_t>(view.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = base::integer_at(view, static_cast<std::int64_t>(i));
-  return values;
-}
-
-/// Cumulative lengths: from 0, never falling, up to `tokens` (or less than 2^31 where that is negative).
-std::vector<std::int64_t> cumulative(const std::string& name, const ArrayView& view, std::int64_t tokens) {
-  std::vector<std::int64_t> sums = integers(name, view, 1);
-  if (sums.empty() || sums.front() != 0) refuse(name, "does not begin with 0", "0 and the sums of the lengths");
-  for (std::size_t i = 1; i < sums.size(); ++i) {
-    if (sums[i] < sums[i - 1] || sums[i] - sums[i - 1] > kLargest) {
-      refuse(fmt::format("{}[{}]", name, i), fmt::format("is {} after {}", sums[i], sums[i - 1]),
-             "sums that never fall, lengths below 2^31");
-    }
-  }
-  if (tokens >= 0 && sums.back() != tokens) {
-    refuse(name, fmt::format("ends with {}", sums.back()), fmt::format("{}, the tokens there are", tokens));
-  }
-  return sums;
-}
 
 class Checker {
  public:
@@ -127,24 +43,26 @@ class Checker {
     v_ = call_.v ? axes_of(*call_.v, call_.kv_order) : k_;
     const std::int64_t value_dim = call_.output.shape.back();
     if (q_.heads < 1 || k_.heads < 1 || q_.heads % k_.heads != 0) {
-      refuse("k", fmt::format("has {} heads and q {}", k_.heads, q_.heads), "KV heads that divide the query heads");
+      refuse_array("k", fmt::format("has {} heads and q {}", k_.heads, q_.heads),
+                   "KV heads that divide the query heads");
     }
     if (q_.elements < 1 || k_.elements != q_.elements) {
-      refuse("k", fmt::format("rows have {} elements and q's {}", k_.elements, q_.elements),
-             "as many as q's, 1 or more");
+      refuse_array("k", fmt::format("rows have {} elements and q's {}", k_.elements, q_.elements),
+                   "as many as q's, 1 or more");
     }
     if (value_dim < 1 || (call_.v ? value_dim != v_.elements : value_dim > k_.elements)) {
-      refuse("output", fmt::format("rows have {} elements", value_dim),
-             call_.v ? fmt::format("{}, as v's", v_.elements) : fmt::format("1 to {}: v is part of k", k_.elements));
+      refuse_array(
+          "output", fmt::format("rows have {} elements", value_dim),
+          call_.v ? fmt::format("{}, as v's", v_.elements) : fmt::format("1 to {}: v is part of k", k_.elements));
     }
     if (call_.v &&
         (v_.outer != k_.outer || v_.tokens != k_.tokens || v_.heads != k_.heads || v_.has_outer != k_.has_outer)) {
-      refuse("v", "shape is " + shape_text(call_.v->shape),
-             "that of k, " + shape_text(call_.k.shape) + ", but for the last axis");
+      refuse_array("v", "shape is " + shape_text(call_.v->shape),
+                   "that of k, " + shape_text(call_.k.shape) + ", but for the last axis");
     }
-    if (call_.window && *call_.window < 1) refuse("window", std::to_string(*call_.window), "1 or more");
+    if (call_.window && *call_.window < 1) refuse_array("window", std::to_string(*call_.window), "1 or more");
     if (call_.softmax_scale && !std::isfinite(*call_.softmax_scale))
-      refuse("scale", "is not finite", "a finite number");
+      refuse_array("scale", "is not finite", "a finite number");
     workloads::Geometry& g = attention_.geometry;
     g.query_heads = static_cast<std::int32_t>(q_.heads);
     g.kv_heads = static_cast<std::int32_t>(k_.heads);
@@ -170,15 +88,15 @@ class Checker {
   void queries() {
     std::vector<std::int64_t> first = {0};
     if (q_.has_outer) {
-      if (call_.cu_seqlens_q) refuse("cu_seqlens_q", "is given for a q of 4 axes", "a q of 3 axes");
+      if (call_.cu_seqlens_q) refuse_array("cu_seqlens_q", "is given for a q of 4 axes", "a q of 3 axes");
       for (std::int64_t r = 0; r < q_.outer; ++r) first.push_back(first.back() + q_.tokens);
     } else if (call_.cu_seqlens_q) {
-      first = cumulative("cu_seqlens_q", *call_.cu_seqlens_q, q_.tokens);
+      first = cumulative_lengths("cu_seqlens_q", *call_.cu_seqlens_q, q_.tokens);
     } else {
       const std::int64_t requests = request_count();
       if (requests < 1 || q_.tokens % requests != 0) {
-        refuse("q", fmt::format("has {} query tokens for {} requests", q_.tokens, requests),
-               "as many for each, or cu_seqlens_q");
+        refuse_array("q", fmt::format("has {} query tokens for {} requests", q_.tokens, requests),
+                     "as many for each, or cu_seqlens_q");
       }
       for (std::int64_t r = 0; r < requests; ++r) first.push_back(first.back() + q_.tokens / requests);
     }
@@ -205,7 +123,7 @@ class Checker {
 
   void require_requests(const std::string& name, std::size_t count) const {
     if (count != requests_) {
-      refuse(name, fmt::format("is for {} requests", count), fmt::format("{}, the requests of q", requests_));
+      refuse_array(name, fmt::format("is for {} requests", count), fmt::format("{}, the requests of q", requests_));
     }
   }
 
@@ -213,26 +131,27 @@ class Checker {
     std::vector<std::int64_t> lengths(requests_, k_.tokens);
     const bool packed = !call_.block_table && !k_.has_outer;
     if (call_.cu_seqlens_k) {
-      cu_k_ = cumulative("cu_seqlens_k", *call_.cu_seqlens_k, packed && !call_.context_lens ? k_.tokens : -1);
+      cu_k_ = cumulative_lengths("cu_seqlens_k", *call_.cu_seqlens_k, packed && !call_.context_lens ? k_.tokens : -1);
       require_requests("cu_seqlens_k", cu_k_.size() - 1);
       if (packed && cu_k_.back() > k_.tokens) {
-        refuse("cu_seqlens_k", fmt::format("ends with {}", cu_k_.back()), fmt::format("at most {}", k_.tokens));
+        refuse_array("cu_seqlens_k", fmt::format("ends with {}", cu_k_.back()), fmt::format("at most {}", k_.tokens));
       }
       for (std::size_t r = 0; r < requests_; ++r) lengths[r] = cu_k_[r + 1] - cu_k_[r];
     } else if (packed && requests_ != 1) {
-      refuse("k", fmt::format("holds the tokens of {} requests one after another", requests_), "cu_seqlens_k with it");
+      refuse_array("k", fmt::format("holds the tokens of {} requests one after another", requests_),
+                   "cu_seqlens_k with it");
     }
     const std::vector<std::int64_t> room = lengths;
     if (call_.context_lens) {
-      lengths = integers("context_lens", *call_.context_lens, 1);
+      lengths = integers_of("context_lens", *call_.context_lens, 1);
       require_requests("context_lens", lengths.size());
     } else if (call_.block_table && !call_.cu_seqlens_k) {
-      refuse("context_lens", "is missing", "context_lens or cu_seqlens_k with a block_table");
+      refuse_array("context_lens", "is missing", "context_lens or cu_seqlens_k with a block_table");
     }
     for (std::size_t r = 0; r < requests_; ++r) {
-      const std::int64_t most = call_.block_table ? kLargest : k_.has_outer ? k_.tokens : room[r];
+      const std::int64_t most = call_.block_table ? kLargestExtent : k_.has_outer ? k_.tokens : room[r];
       if (lengths[r] < 0 || lengths[r] > most) {
-        refuse(fmt::format("context_lens[{}]", r), std::to_string(lengths[r]), fmt::format("0 to {}", most));
+        refuse_array(fmt::format("context_lens[{}]", r), std::to_string(lengths[r]), fmt::format("0 to {}", most));
       }
       attention_.requests[r].context_len = static_cast<std::int32_t>(lengths[r]);
     }
@@ -270,27 +189,27 @@ class Checker {
   }
 
   void pages() {
-    const std::vector<std::int64_t> table = integers("block_table", *call_.block_table, 2);
+    const std::vector<std::int64_t> table = integers_of("block_table", *call_.block_table, 2);
     require_requests("block_table", static_cast<std::size_t>(call_.block_table->shape[0]));
     const std::int64_t columns = call_.block_table->shape[1];
-    if (k_.tokens < 1) refuse("k", "has pages of 0 tokens", "1 or more");
+    if (k_.tokens < 1) refuse_array("k", "has pages of 0 tokens", "1 or more");
     attention_.page_size = static_cast<std::int32_t>(k_.tokens);
     attention_.pages = k_.outer;
     for (std::size_t r = 0; r < requests_; ++r) {
       const std::int64_t length = attention_.requests[r].context_len;
       const std::int64_t used = (length + k_.tokens - 1) / k_.tokens;
       if (used > columns) {
-        refuse("block_table",
-               fmt::format("has {} columns, context_lens[{}] of {} takes {} pages of {}", columns, r, length, used,
-                           k_.tokens),
-               "as many columns as pages");
+        refuse_array("block_table",
+                     fmt::format("has {} columns, context_lens[{}] of {} takes {} pages of {}", columns, r, length,
+                                 used, k_.tokens),
+                     "as many columns as pages");
       }
       attention_.first_page.push_back(static_cast<std::int64_t>(attention_.block_table.size()));
       for (std::int64_t page = 0; page < used; ++page) {
         const std::int64_t physical = table[r * static_cast<std::size_t>(columns) + static_cast<std::size_t>(page)];
         if (physical < 0 || physical >= k_.outer) {
-          refuse(fmt::format("block_table[{}][{}]", r, page), std::to_string(physical),
-                 fmt::format("0 to {}, the pages of k", k_.outer - 1));
+          refuse_array(fmt::format("block_table[{}][{}]", r, page), std::to_string(physical),
+                       fmt::format("0 to {}, the pages of k", k_.outer - 1));
         }
         attention_.block_table.push_back(static_cast<std::int32_t>(physical));
       }
@@ -301,7 +220,7 @@ class Checker {
     std::vector<std::int64_t> shape = call_.q.shape;
     shape.back() = call_.output.shape.back();
     if (call_.output.shape != shape) {
-      refuse("output", "shape is " + shape_text(call_.output.shape), shape_text(shape) + ", as q's");
+      refuse_array("output", "shape is " + shape_text(call_.output.shape), shape_text(shape) + ", as q's");
     }
     judged_.output = {call_.output.data, call_.output.type};
     judged_.output_rows = row_places(axes_of(call_.output, call_.order));
@@ -324,15 +243,16 @@ class Checker {
     const bool head_first = fits && tail == std::vector<std::int64_t>{q_.heads, tokens};
     if (!token_first && !head_first) {
       const std::string outer = first == 1 ? fmt::format("{}, ", q_.outer) : "";
-      refuse("lse", "shape is " + shape_text(view.shape),
-             fmt::format("({}{}, {}) or ({}{}, {})", outer, tokens, q_.heads, outer, q_.heads, tokens));
+      refuse_array("lse", "shape is " + shape_text(view.shape),
+                   fmt::format("({}{}, {}) or ({}{}, {})", outer, tokens, q_.heads, outer, q_.heads, tokens));
     }
     if (token_first && head_first && tokens != 1 && !call_.lse_head_first) {
-      refuse("lse", "shape " + shape_text(view.shape) + " does not say which axis is the heads", "that with it");
+      refuse_array("lse", "shape " + shape_text(view.shape) + " does not say which axis is the heads", "that with it");
     }
     const bool heads_lead = call_.lse_head_first.value_or(!token_first);
     if (heads_lead ? !head_first : !token_first) {
-      refuse("lse", "shape is " + shape_text(view.shape), heads_lead ? "heads before tokens" : "tokens before heads");
+      refuse_array("lse", "shape is " + shape_text(view.shape),
+                   heads_lead ? "heads before tokens" : "tokens before heads");
     }
     RowPlaces& places = judged_.lse_rows;
     places.token_stride = view.strides[heads_lead ? first + 1 : first];
@@ -346,7 +266,7 @@ class Checker {
   void mask() {
     const ArrayView& view = *call_.mask;
     if (view.type != ElementType::boolean) require_floats("mask", view);
-    if (attention_.geometry.scale() == 0) refuse("mask", "is given with scale 0", "another scale");
+    if (attention_.geometry.scale() == 0) refuse_array("mask", "is given with scale 0", "another scale");
     std::int64_t queries = 0;
     std::int64_t tokens = 0;
     for (const workloads::Request& request : attention_.requests) {
@@ -367,7 +287,7 @@ class Checker {
       *strides[axis] = extent == 1 ? 0 : view.strides[from_last];
     }
     if (!fits) {
-      refuse(
+      refuse_array(
           "mask", "shape is " + shape_text(view.shape),
           fmt::format("({}, {}) after requests ({}) and heads ({}), 1 for all", queries, tokens, requests_, q_.heads));
     }
@@ -400,7 +320,7 @@ JudgedCall check_call(const workloads::Workload& workload, const workloads::Tens
   const std::int64_t tokens = tensors.first_query.back();
   const auto check = [&](const std::string& name, const ArrayView& view, const std::vector<std::int64_t>& shape) {
     require_floats(name, view);
-    if (view.shape != shape) refuse(name, "shape is " + shape_text(view.shape), shape_text(shape));
+    if (view.shape != shape) refuse_array(name, "shape is " + shape_text(view.shape), shape_text(shape));
   };
   check("output", output, {tokens, g.query_heads, g.value_dim});
   require_rows("output", output, false);

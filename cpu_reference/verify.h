@@ -36,14 +36,14 @@ struct KernelCall {
   std::optional<base::ArrayView> context_lens;  ///< [request]; none: cu_seqlens_k, or the extent of k
   std::optional<base::ArrayView> cu_seqlens_q;  ///< [requests + 1], from 0; q has rank 3
   std::optional<base::ArrayView> cu_seqlens_k;  ///< [requests + 1], from 0; k has rank 3, or for the lengths alone
-  std::optional<base::ArrayView> mask;  ///< bool (true: visible) or added to the scaled scores; its last axes are
-                                        ///< [query, token], before them [request] or [request, head], extents of 1
-                                        ///< stand for all; besides causal and window
-  AxisOrder order = AxisOrder::token_major;     ///< of q and output
+  std::optional<base::ArrayView> mask;       ///< bool (true: visible) or added to the scaled scores; its last axes are
+                                             ///< [query, token], before them [request] or [request, head], extents of 1
+                                             ///< stand for all; besides causal and window
+  AxisOrder order = AxisOrder::token_major;  ///< of q and output
   AxisOrder kv_order = AxisOrder::token_major;  ///< of k and v
-  bool causal = false;                  ///< the last query sees the last token (bottom-right)
-  std::optional<std::int32_t> window;   ///< as workloads::Geometry::window
-  std::optional<double> softmax_scale;  ///< none: 1 / sqrt(head_dim)
+  bool causal = false;                          ///< the last query sees the last token (bottom-right)
+  std::optional<std::int32_t> window;           ///< as workloads::Geometry::window
+  std::optional<double> softmax_scale;          ///< none: 1 / sqrt(head_dim)
 
   base::ArrayView output;              ///< shape of q, but for the last axis
   std::optional<base::ArrayView> lse;  ///< [token, head] or [head, token]; rank 4 q: [request, head, query] or

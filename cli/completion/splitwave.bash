@@ -25,7 +25,7 @@ _splitwave_options() {
         '--threads --json' ;;
     calibrate) echo '--executor --threads --kernel-out --like --only-energy --out --points --json' ;;
     'workload show') echo "$workload --json" ;;
-    'workload tensors') echo "$workload --out --format" ;;
+    'workload tensors') echo "$workload --out --format --json" ;;
     'workload validate' | gpus | schedules | algorithms) echo '--json' ;;
     'workload import')
       echo '--batch --tensor-parallel --model --steps --max-running --step-seconds --seed --output --json' ;;
@@ -69,7 +69,7 @@ _splitwave() {
     workload) words='show validate import generate tensors' ;;
     'workload generate') words='uniform ragged zipf one_long published' ;;
     gpus) words=$(_splitwave_names gpus) ;;
-    'workload tensors') echo "$workload --out --format" ;;
+    'workload tensors') echo "$workload --out --format --json" ;;
     'workload validate' | 'workload import') [[ $current != -* ]] && COMPREPLY=($(compgen -f -- "$current")) && return ;;
   esac
   COMPREPLY=($(compgen -W "$words $(_splitwave_options "$verb") --help" -- "$current"))
