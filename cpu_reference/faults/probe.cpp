@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "cpu_reference/verify_rows.h"
+#include "cpu_reference/rounding.h"
 
 namespace splitwave::cpu_reference::faults {
 
@@ -115,10 +115,9 @@ Probe make_probe(const JudgedCall& call, const BoundedResult& bounded, const Row
   for (std::size_t e = 0; e < probe.exact.size(); ++e) probe.error.push_back(probe.observed[e] - probe.exact[e]);
   probe.error_squared = squared(probe.error);
   probe.noise_squared = bounded.expected_squared_error[probe.index];
-  for (std::int32_t e = 0; e < d; ++e) {
-    // A tenth of the bound stands for what a step of the output's type and fp32 sums leave.
-    const double step = element_bound(call, bounded, probe.index * d + e) / 10;
-    probe.noise_squared += step * step;
+  for (const double exact : probe.exact) {
+    const double step = unit_roundoff(call.output.type) * exact;
+    probe.noise_squared += step * step / 3;
   }
   // No guess is believed to be better than five digits.
   probe.noise_squared += 1e-10 * std::min(probe.error_squared, 1e290) + 1e-300;
