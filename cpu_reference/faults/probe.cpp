@@ -98,6 +98,34 @@ Prefix make_prefix(const AttentionCase& attention, const RowId& id, const RowWei
   return prefix;
 }
 
+/// Participation ratio of the directions of V, from pairs of up to 48 visible tokens: the mean of |v_i|^2 |v_j|^2 over
+/// that of (v_i v_j)^2, which is value_dim for random V and 1 where all point the same way.
+double directions_of(const AttentionCase& attention, const RowId& id, KvRange range) {
+  constexpr std::int32_t kSamples = 48;
+  const std::int32_t d = attention.geometry.value_dim;
+  std::vector<std::vector<double>> rows;
+  const std::int32_t count = std::min(range.size(), kSamples);
+  for (std::int32_t i = 0; i < count; ++i) {
+    const auto token = static_cast<std::int32_t>(range.begin + std::int64_t{range.size()} * i / count);
+    rows.emplace_back(static_cast<std::size_t>(d));
+    const std::int32_t kv_head = id.head / attention.geometry.group();
+    load_elements(attention.v, kv_offset(attention, attention.v_rows, id.request, token, kv_head), d,
+                  rows.back().data());
+  }
+  double sizes = 0;
+  double products = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      double product = 0;
+      for (std::size_t e = 0; e < rows[i].size(); ++e) product += rows[i][e] * rows[j][e];
+      products += product * product;
+      sizes += squared(rows[i]) * squared(rows[j]);
+    }
+  }
+  return products > 0 && std::isfinite(sizes / products) ? std::clamp(sizes / products, 1.0, static_cast<double>(d))
+                                                         : d;
+}
+
 }  // namespace
 
 Probe make_probe(const JudgedCall& call, const BoundedResult& bounded, const RowId& id) {
@@ -121,6 +149,7 @@ Probe make_probe(const JudgedCall& call, const BoundedResult& bounded, const Row
   }
   // No guess is believed to be better than five digits.
   probe.noise_squared += 1e-10 * std::min(probe.error_squared, 1e290) + 1e-300;
+  probe.directions = directions_of(attention, id, probe.weights.range);
   probe.exact_lse = bounded.exact.lse[probe.index];
   if (call.lse) probe.observed_lse = call.lse_at(id.request, id.query, id.head);
   probe.lse_noise = bounded.lse_bound[probe.index] + 1e-6;
@@ -128,7 +157,7 @@ Probe make_probe(const JudgedCall& call, const BoundedResult& bounded, const Row
 }
 
 double BestGuesses::gain(double left_squared, const Guess& guess) const {
-  const double half = 0.5 * static_cast<double>(probe_->elements());
+  const double half = 0.5 * probe_->directions;
   double nats =
       half * std::log((probe_->error_squared + probe_->noise_squared) / (left_squared + probe_->noise_squared));
   if (guess.lse && probe_->observed_lse && std::isfinite(*probe_->observed_lse)) {

@@ -48,6 +48,9 @@ struct Probe {
   std::vector<double> error;
   double error_squared = 0;
   double noise_squared = 0;  ///< what rounding leaves of it
+  /// Directions among the elements of V: as many independent numbers is the row's error. Where V's elements are all
+  /// alike it is one number, however many elements there are, and chance explains it easily.
+  double directions = 1;
   double exact_lse = 0;
   std::optional<double> observed_lse;
   double lse_noise = 0;

@@ -228,6 +228,56 @@ TEST(Diagnosis, NamesThePlantedFaultFirst) {
   EXPECT_GE(all.first * 100, all.planted * 95);
 }
 
+/// Inputs on which roundings line up or swell: a correct kernel is right on them too.
+std::vector<std::pair<std::string, testing::Values>> hard_inputs() {
+  using workloads::Tensor;
+  const testing::Values normal = testing::normal_values(77);
+  const auto with = [normal](Tensor which, auto change) -> testing::Values {
+    return [=](Tensor tensor, std::int32_t r, std::int32_t t, std::int32_t h, std::int32_t e) {
+      const float value = normal(tensor, r, t, h, e);
+      return tensor == which ? change(value, t, e) : value;
+    };
+  };
+  return {
+      {"flat scores", with(Tensor::q, [](float, std::int32_t, std::int32_t) { return 0.0F; })},
+      {"flat scores, V = 0.1", [](Tensor tensor, std::int32_t, std::int32_t, std::int32_t,
+                                  std::int32_t) { return tensor == Tensor::v ? 0.1F : 0.0F; }},
+      {"constant V", with(Tensor::v, [](float, std::int32_t, std::int32_t) { return 0.3F; })},
+      {"large V", with(Tensor::v, [](float x, std::int32_t, std::int32_t) { return 15000 * x; })},
+      {"subnormal V", with(Tensor::v, [](float x, std::int32_t, std::int32_t) { return 1e-7F * x; })},
+      {"sharp scores", with(Tensor::q, [](float x, std::int32_t, std::int32_t) { return 30 * x; })},
+      {"rising scores",
+       with(Tensor::k, [](float x, std::int32_t t, std::int32_t) { return x + 0.01F * static_cast<float>(t); })},
+      {"a sink", with(Tensor::k, [](float x, std::int32_t t, std::int32_t) { return t == 0 ? 8 * x : x; })},
+      {"two values of K", with(Tensor::k,
+                               [](float, std::int32_t t, std::int32_t e) {
+                                 return t % 2 == 0 ? 0.37F : e % 3 == 0 ? -0.2F : 0.1F;
+                               })},
+      {"V by K's two values", [normal](Tensor tensor, std::int32_t r, std::int32_t t, std::int32_t h, std::int32_t e) {
+         if (tensor == Tensor::q) return normal(tensor, r, t, h, e);
+         return tensor == Tensor::k ? (t % 2 == 0 ? 0.37F : -0.2F) : (t % 2 == 0 ? 1.0F : -1.0F);
+       }}};
+}
+
+TEST(Diagnosis, NeverAccusesACorrectKernelOnHardInputs) {
+  RandomStream random(20261122, 3);
+  for (const auto& [name, values] : hard_inputs()) {
+    for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
+      for (const std::int32_t context : {1, 7, 130, 2000}) {
+        Case c;
+        c.workload = testing::plain_workload(dtype, 4, 2, pick(random, {8, 64}), 2, context);
+        c.workload.geometry.softmax_scale.reset();
+        c.workload.geometry.causal = true;
+        c.setup.tile = pick(random, {16, 64, 128});
+        c.setup.splits = pick(random, {1, 3, 8});
+        const Tensors tensors = testing::tensors_with(c.workload, values);
+        const Verification result = judge(c, tensors, run(c, tensors), true);
+        EXPECT_TRUE(result.passed) << name << ": " << describe(c, result) << result.rules.front().text;
+      }
+    }
+  }
+}
+
 TEST(Diagnosis, FindsATileThatALongContextHides) {
   // 128 of 200,000 tokens: every element stays within what roundings could do at worst.
   Case c;
