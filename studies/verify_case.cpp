@@ -210,10 +210,24 @@ Arrays read_safetensors_file(const std::string& path) {
   return arrays;
 }
 
+/// What a folder holds. Throws InputError if it cannot be listed.
+std::vector<fs::directory_entry> entries_of(const fs::path& folder) {
+  std::error_code error;
+  std::vector<fs::directory_entry> entries;
+  for (fs::directory_iterator at(folder, error); !error && at != fs::directory_iterator(); at.increment(error)) {
+    entries.push_back(*at);
+  }
+  if (error) {
+    throw base::InputError(fmt::format("{}: cannot be listed: {}; allowed: a readable folder",
+                                       base::printable(folder.string(), 400), error.message()));
+  }
+  return entries;
+}
+
 /// The one safetensors file of a case's folder, if there is one.
 std::optional<fs::path> safetensors_of(const fs::path& folder) {
   std::optional<fs::path> found;
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+  for (const fs::directory_entry& entry : entries_of(folder)) {
     if (!is_safetensors(entry.path())) continue;
     if (found)
       throw base::InputError(folder.string() + ": holds case.json and several safetensors files; allowed: one");
@@ -227,7 +241,7 @@ std::optional<fs::path> safetensors_of(const fs::path& folder) {
 std::vector<std::string> find_cases(const std::string& path) {
   if (!fs::is_directory(path) || is_case_folder(path)) return {path};
   std::set<std::string> cases;
-  for (const fs::directory_entry& entry : fs::directory_iterator(path)) {
+  for (const fs::directory_entry& entry : entries_of(path)) {
     const bool found = entry.is_directory() ? is_case_folder(entry.path()) : is_safetensors(entry.path());
     if (found) cases.insert(entry.path().string());
   }
