@@ -42,6 +42,14 @@ std::int64_t integer(const py::object& value, const char* name, std::int64_t lea
   return *number;
 }
 
+std::uint64_t unsigned_integer(const py::object& value, const char* name) {
+  try {
+    if (!PyBool_Check(value.ptr())) return py::cast<std::uint64_t>(value);
+  } catch (const py::cast_error&) {  // told below
+  }
+  refuse(value, name, "an integer from 0 to 2^64 - 1");
+}
+
 double positive(const py::object& value, const char* name, double most) {
   if (value.is_none()) return 0;
   double number = NAN;

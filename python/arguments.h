@@ -23,6 +23,9 @@ struct Machine {
 std::int64_t integer(const pybind11::object& value, const char* name, std::int64_t least, std::int64_t most,
                      std::int64_t none = 0);
 
+/// The integer `value` from 0 to 2^64 - 1. Throws InputError as integer() does.
+std::uint64_t unsigned_integer(const pybind11::object& value, const char* name);
+
 /// The number `value` above 0, or 0 for None. Throws InputError as integer() does.
 double positive(const pybind11::object& value, const char* name, double most);
 

@@ -3,10 +3,10 @@
 
 #include <pybind11/stl.h>
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "python/arguments.h"
 #include "python/bindings.h"
 #include "schedules/schedules.h"
 #include "simulator/machine.h"
@@ -24,8 +24,8 @@ std::vector<std::string> schedule_names() {
   return names;
 }
 
-workloads::Workload with_seed(workloads::Workload workload, std::uint64_t seed) {
-  workload.seed = seed;
+workloads::Workload with_seed(workloads::Workload workload, const py::object& seed) {
+  workload.seed = unsigned_integer(seed, "seed");
   return workload;
 }
 
@@ -39,10 +39,10 @@ void bind_workloads(py::module_& module) {
   module.def("load", &workloads::load, py::arg("argument"), Unlocked());
   module.def("parse", &workloads::parse_json, py::arg("text"), py::arg("where"), Unlocked());
   module.def("parse_spec", &workloads::parse_spec, py::arg("spec"), Unlocked());
-  module.def("gpu_names", &simulator::machine_names);
-  module.def("model_names", &workloads::model_names);
-  module.def("schedule_names", &schedule_names);
-  module.def("suite_names", &workloads::suite_names);
+  module.def("gpu_names", &simulator::machine_names, "Names of the shipped machines, sorted.");
+  module.def("model_names", &workloads::model_names, "Names of the model catalogue, sorted.");
+  module.def("schedule_names", &schedule_names, "Names of the schedules, without their arguments.");
+  module.def("suite_names", &workloads::suite_names, "Names of the shipped suites, sorted.");
 }
 
 }  // namespace splitwave::python
