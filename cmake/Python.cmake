@@ -1,6 +1,6 @@
 # splitwave_find_python(<variable>)
-# Sets <variable> to whether the Python module is built. SPLITWAVE_PYTHON: AUTO builds it where Python's headers and
-# pybind11 are found, ON demands it, OFF leaves it out. A sanitizer's library would have to be loaded before Python: with
+# Sets <variable> to whether the Python module is built. SPLITWAVE_PYTHON: AUTO builds it where Python's headers,
+# pybind11 and DLPack are found, ON demands it, OFF leaves it out. A sanitizer's library would have to be loaded before Python: with
 # one, only ON builds it.
 set(SPLITWAVE_PYTHON AUTO CACHE STRING "Build the Python module: AUTO, ON or OFF")
 set_property(CACHE SPLITWAVE_PYTHON PROPERTY STRINGS AUTO ON OFF)
@@ -16,14 +16,15 @@ macro(splitwave_find_python variable)
   if(SPLITWAVE_PYTHON STREQUAL "ON" OR (SPLITWAVE_PYTHON STREQUAL "AUTO" AND NOT SPLITWAVE_SANITIZE))
     find_package(Python3 3.9 QUIET COMPONENTS Interpreter Development.Module)
     find_package(pybind11 2.10 CONFIG QUIET)
-    if(Python3_Development.Module_FOUND AND pybind11_FOUND)
+    find_package(dlpack CONFIG QUIET)
+    if(Python3_Development.Module_FOUND AND pybind11_FOUND AND dlpack_FOUND)
       set(${variable} ON)
     elseif(SPLITWAVE_PYTHON STREQUAL "ON")
-      message(FATAL_ERROR "SPLITWAVE_PYTHON is ON, but Python 3.9 with its headers (Debian: python3-dev) or pybind11 2.10 "
-                          "(pybind11-dev) was not found")
+      message(FATAL_ERROR "SPLITWAVE_PYTHON is ON, but Python 3.9 with its headers (Debian: python3-dev), pybind11 2.10 "
+                          "(pybind11-dev) or DLPack (libdlpack-dev) was not found")
     else()
-      message(STATUS "Python's headers or pybind11 not found: the module of python/ is left out (SPLITWAVE_PYTHON=OFF "
-                     "says so on purpose)")
+      message(STATUS "Python's headers, pybind11 or DLPack not found: the module of python/ is left out "
+                     "(SPLITWAVE_PYTHON=OFF says so on purpose)")
     endif()
   endif()
 endmacro()

@@ -48,6 +48,7 @@ THIRD_PARTY = {
     "benchmark/": ["benchmarks"],
     "boost/": [],
     "cuda": ["gpu"],
+    "dlpack/": ["python"],
     "fmt/": list(ARROWS),
     "gtest/": [],
     "mpi.h": ["studies"],

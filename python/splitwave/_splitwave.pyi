@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-from typing import Optional, Sequence
+from typing import Any, Optional, Sequence
 
 version: str
 commit: str
@@ -69,3 +69,35 @@ class SplitCounts:
     def get(self, context_lens: Sequence[int], query_len: int) -> tuple[str, int, float]: ...
     @property
     def searches(self) -> int: ...
+
+class Array:
+    @property
+    def type(self) -> str: ...
+    @property
+    def shape(self) -> list[int]: ...
+
+def array_from_dlpack(capsule: Any, name: str) -> Array: ...
+def array_from_memory(
+    owner: Any, name: str, address: int, type: str, shape: Sequence[int], strides: Sequence[int]
+) -> Array: ...
+def verify(
+    q: Array,
+    k: Array,
+    v: Optional[Array],
+    output: Array,
+    lse: Optional[Array],
+    block_table: Optional[Array],
+    context_lens: Optional[Array],
+    cu_seqlens_q: Optional[Array],
+    cu_seqlens_k: Optional[Array],
+    mask: Optional[Array],
+    head_major: bool,
+    causal: bool,
+    window: Optional[int],
+    softmax_scale: Optional[float],
+    lse_base_two: bool,
+    lse_head_first: Optional[bool],
+    empty_lse_positive: bool,
+    weights: Optional[str],
+    diagnose: bool,
+) -> dict[str, Any]: ...
