@@ -62,8 +62,8 @@ def main():
     q = random.standard_normal((BATCH, 1, QUERY_HEADS, HEAD_DIM)).astype(np.float16)
     k, v = random.standard_normal((2, BATCH, CONTEXT, KV_HEADS, HEAD_DIM)).astype(np.float16)
 
-    verdict = splitwave.verify(q, k, v, kernel(q, k, v))
-    print(f"as it should be: {verdict}")
+    verdict = splitwave.verify(q, k, v, kernel(q, k, v), name="the kernel as it should be")
+    print(verdict)
     assert verdict.passed
 
     for fault in ("missing split", "last token", "no scale", "head mapping", "missing rescale"):

@@ -106,7 +106,7 @@ def main():
                     print(f"{what}: not run: {str(error).splitlines()[0]}")
                     continue
                 out, lse = out if isinstance(out, tuple) else (out, None)
-                verdict = splitwave.verify(q.cpu(), k.cpu(), v.cpu(), out.cpu(), layout="bhsd", causal=True,
+                verdict = splitwave.verify(q.cpu(), k.cpu(), v.cpu(), out.cpu(), layout="head", causal=True,
                                            lse=None if lse is None else lse.cpu())  # fmt: skip
                 failures += not verdict.passed
                 print(f"{what}: {'pass' if verdict.passed else 'FAIL'}, rmse/rms "

@@ -81,6 +81,7 @@ def array_from_memory(
     owner: Any, name: str, address: int, type: str, shape: Sequence[int], strides: Sequence[int]
 ) -> Array: ...
 def verify(
+    name: str,
     q: Array,
     k: Array,
     v: Optional[Array],
@@ -91,13 +92,14 @@ def verify(
     cu_seqlens_q: Optional[Array],
     cu_seqlens_k: Optional[Array],
     mask: Optional[Array],
-    head_major: bool,
+    layout: str,
+    kv_layout: str,
     causal: bool,
     window: Optional[int],
-    softmax_scale: Optional[float],
-    lse_base_two: bool,
+    scale: Optional[float],
+    lse_base: str,
     lse_head_first: Optional[bool],
-    empty_lse_positive: bool,
+    empty_lse: str,
     weights: Optional[str],
     diagnose: bool,
-) -> dict[str, Any]: ...
+) -> tuple[str, str]: ...

@@ -2,54 +2,51 @@
 """Judging the output of anybody's attention kernel."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from dataclasses import dataclass, field
 from typing import Any, Optional
 
 from . import _splitwave
 from ._arrays import ArrayLike, native_array
 
-_LAYOUTS = ("bshd", "bhsd")
-
 
 @dataclass(frozen=True)
 class Verification:
-    """A verdict and its reasons (docs/verify.md). True where the output passed; str() says why in words.
+    """A verdict and its reasons, with the keys of `splitwave verify --json` (docs/verify.md). True where the output
+    passed; str() is what the command prints.
 
-    decided_by: the rule that decided. rules: what each rule found ("rule", "passed", "value", "limit", "text"). output:
+    decided_by: the rule that decided. rules: what each found ("passed", "value", "limit", "text"), by name. output:
     figures of all elements: "max_abs", "max_relative", "rmse_over_rms", "cosine", "worst_bound_ratio" (largest error over
-    the most that rounding explains), "over_bound", "mismatched_non_finite". lse: "max_abs", "worst_bound_ratio", or None.
-    heads, requests: the same figures of each, for columns(). ulps: "counts" of distances 0, 1, 2, 3-4, 5-8 and so on, and
-    the "largest". worst: the element farthest beyond its bound, with its coordinates and the token that weighs most.
-    findings: faults that explain the error, the best first ("fault", "text", "explained", ...).
+    the most that rounding explains), "over_bound", "mismatched_non_finite". lse: "max_abs" and "worst_bound_ratio", or
+    None. heads, requests: the same figures of each, for columns(). ulps: "counts" of distances 0, 1, 2, 3-4, 5-8 and so
+    on, and the "largest". worst: the element farthest beyond its bound, with its coordinates and the token that weighs
+    most in it. findings: faults that explain the error, the best first ("fault", "text", "explained", ...).
     """
 
+    name: str
     passed: bool
     decided_by: str
-    rules: list[dict[str, Any]]
+    rules: dict[str, dict[str, Any]]
+    rows: int
     output: dict[str, Any]
-    lse: Optional[dict[str, Any]]
+    ulps: dict[str, Any]
+    findings: list[dict[str, Any]]
     heads: list[dict[str, Any]]
     requests: list[dict[str, Any]]
-    ulps: dict[str, Any]
-    worst: Optional[dict[str, Any]]
-    findings: list[dict[str, Any]]
-    rows: int
+    lse: Optional[dict[str, Any]] = None
+    worst: Optional[dict[str, Any]] = None
+    text: str = field(default="", repr=False)
 
     def __bool__(self) -> bool:
         return self.passed
 
     def __str__(self) -> str:
-        lines = [f"{'pass' if self.passed else 'FAIL'}, decided by: {self.decided_by}"]
-        lines += [f"  {rule['rule']}: {'pass' if rule['passed'] else 'FAIL'}: {rule['text']}" for rule in self.rules]
-        if self.worst is not None:
-            at = "request {request}, query {query}, head {head}, element {element}".format(**self.worst)
-            lines.append(
-                f"  worst: {at}: {self.worst['value']:.6g}, exact {self.worst['exact']:.6g}, bound "
-                f"{self.worst['bound']:.3g}; token {self.worst['heaviest_token']} weighs most in it "
-                f"({self.worst['heaviest_weight']:.3g})"
-            )
-        lines += [f"  finding: {finding['fault']}: {finding['text']}" for finding in self.findings]
-        return "\n".join(lines)
+        return self.text
+
+
+def _with_floats(figures: dict[str, Any]) -> dict[str, Any]:
+    """JSON has no infinity and no NaN: the library writes them as texts."""
+    return {key: float(value) if value in ("nan", "inf", "-inf") else value for key, value in figures.items()}
 
 
 def verify(
@@ -59,20 +56,22 @@ def verify(
     out: ArrayLike,
     *,
     lse: Optional[ArrayLike] = None,
-    layout: str = "bshd",
+    layout: str = "token",
+    kv_layout: Optional[str] = None,
     causal: bool = False,
     window: Optional[int] = None,
-    softmax_scale: Optional[float] = None,
+    scale: Optional[float] = None,
     mask: Optional[ArrayLike] = None,
     block_table: Optional[ArrayLike] = None,
     context_lens: Optional[ArrayLike] = None,
     cu_seqlens_q: Optional[ArrayLike] = None,
     cu_seqlens_k: Optional[ArrayLike] = None,
-    lse_base_two: bool = False,
+    lse_base: str = "e",
     lse_head_first: Optional[bool] = None,
-    empty_lse_positive: bool = False,
+    empty_lse: str = "-inf",
     weights: Optional[str] = None,
     diagnose: bool = True,
+    name: str = "output",
 ) -> Verification:
     """Judges what an attention kernel gave for q, k and v.
 
@@ -84,50 +83,50 @@ def verify(
         k, v: the same with KV heads (fewer than q's for GQA), [token of the batch, KV head, element] with cu_seqlens_k,
             or pages [page, token, KV head, element] with block_table. v=None: the first elements of each K row (MLA).
         out: the kernel's output, of q's shape but for the last axis.
-        lse: the kernel's log-sum-exp, [token, head] or [head, token] per request, natural or with lse_base_two.
-        layout: "bshd" (FlashAttention's, as above) or "bhsd": [batch, head, token, element], PyTorch's
-            scaled_dot_product_attention.
+        lse: the kernel's log-sum-exp, [token, head] or [head, token] per request.
+        layout: of q and out: "token" (FlashAttention's, as above) or "head": [batch, head, token, element], PyTorch's
+            scaled_dot_product_attention. kv_layout: of k and v, if another.
         causal: the last query sees the last token (bottom-right).
         window: a query sees no position this far from its own or farther, on either side.
-        softmax_scale: factor on Q·K; None: 1 / sqrt(head_dim).
+        scale: factor on Q·K; None: 1 / sqrt(head_dim).
         mask: bool (True: visible) or added to the scaled scores; [query, token], before them [request] or [request,
             head].
         block_table: [request, logical page]: physical page. context_lens: [request], tokens.
         cu_seqlens_q, cu_seqlens_k: [requests + 1], from 0.
-        lse_head_first: which of the two shapes lse has, where the extents do not tell.
-        empty_lse_positive: the LSE of a row that sees nothing is +inf (FlashMLA), else -inf.
-        weights: type in which the kernel rounds the weights P: "bf16", "f16", "tf32", "f32", "f64"; None: k's.
+        lse_base: "e" or "2". lse_head_first: which of its two shapes lse has, where the extents do not tell. empty_lse:
+            LSE of a row that sees nothing, "-inf" or "+inf" (FlashMLA).
+        weights: type in which the kernel keeps the weights P: "f16", "bf16", "tf32", "f32", "f64"; None: k's.
         diagnose: look for the fault that explains the error.
+        name: of the verdict.
 
     Raises:
         ValueError: one line that names the array, what was found and what is allowed.
     """
-    if layout not in _LAYOUTS:
-        raise ValueError(f"layout: {layout} is not allowed; allowed: {', '.join(_LAYOUTS)}")
 
-    def optional(name: str, value: Optional[ArrayLike]) -> Optional[_splitwave.Array]:
-        return None if value is None else native_array(name, value)
+    def optional(array_name: str, value: Optional[ArrayLike]) -> Optional[_splitwave.Array]:
+        return None if value is None else native_array(array_name, value)
 
-    return Verification(
-        **_splitwave.verify(
-            native_array("q", q),
-            native_array("k", k),
-            optional("v", v),
-            native_array("output", out),
-            optional("lse", lse),
-            optional("block_table", block_table),
-            optional("context_lens", context_lens),
-            optional("cu_seqlens_q", cu_seqlens_q),
-            optional("cu_seqlens_k", cu_seqlens_k),
-            optional("mask", mask),
-            layout == "bhsd",
-            causal,
-            window,
-            softmax_scale,
-            lse_base_two,
-            lse_head_first,
-            empty_lse_positive,
-            weights,
-            diagnose,
-        )
+    verdict, text = _splitwave.verify(
+        name,
+        native_array("q", q),
+        native_array("k", k),
+        optional("v", v),
+        native_array("output", out),
+        optional("lse", lse),
+        optional("block_table", block_table),
+        optional("context_lens", context_lens),
+        optional("cu_seqlens_q", cu_seqlens_q),
+        optional("cu_seqlens_k", cu_seqlens_k),
+        optional("mask", mask),
+        layout,
+        layout if kv_layout is None else kv_layout,
+        causal,
+        window,
+        scale,
+        lse_base,
+        lse_head_first,
+        empty_lse,
+        weights,
+        diagnose,
     )
+    return Verification(**json.loads(verdict, object_hook=_with_floats), text=text)

@@ -21,7 +21,7 @@ def _assert_attention_close(*arguments: Any, **options: Any) -> Verification:
     __tracebackhide__ = True  # the test's own line is what its author wants to see
     verdict = verify(*arguments, **options)
     if not verdict.passed:
-        pytest.fail(f"attention output: {verdict}", pytrace=True)
+        pytest.fail(str(verdict))
     return verdict
 
 

@@ -13,14 +13,18 @@ class Command:
     def __init__(self, binary):
         self.binary = binary
 
+    def run(self, *arguments):
+        return subprocess.run([self.binary, *arguments], capture_output=True, text=True, check=False)
+
     def lines(self, *arguments):
         """What it prints, as JSON by line."""
-        run = subprocess.run([self.binary, *arguments], capture_output=True, text=True, check=True)
+        run = self.run(*arguments)
+        assert run.returncode == 0, run
         return [json.loads(line) for line in run.stdout.splitlines()]
 
     def refusal(self, *arguments):
         """Its one line about bad input, without its name and the hint at its help."""
-        run = subprocess.run([self.binary, *arguments], capture_output=True, text=True, check=False)
+        run = self.run(*arguments)
         assert run.returncode == 2, run
         (line,) = run.stderr.splitlines()
         return line.removeprefix("splitwave: ").split(" (splitwave ")[0]
