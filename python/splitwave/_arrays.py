@@ -40,8 +40,8 @@ def native_array(name: str, value: ArrayLike) -> _splitwave.Array:
             raise ValueError(f"{name}: __dlpack__ failed: {' '.join(str(error).split())}") from error
         return _splitwave.array_from_dlpack(capsule, name)
     array = np.asarray(value)
-    # bfloat16 is no type of NumPy's own: ml_dtypes and others bring one of that name.
-    if array.dtype.type.__name__ == "bfloat16" and array.dtype.itemsize == 2:
+    # bfloat16 is no type of NumPy's own: that of ml_dtypes is two bytes of no known kind, also when npy files hold it.
+    if array.dtype.kind == "V" and array.dtype.itemsize == 2 and array.dtype.fields is None:
         kind = "bf16"
     else:
         if array.dtype.kind in "iu" and array.dtype.name not in _TYPES and np.can_cast(array.dtype, np.int64):

@@ -59,6 +59,18 @@ def test_bfloat16_of_ml_dtypes_and_of_dlpack():
     assert not splitwave.verify(*tensors[:3], DLPackTensor(out[::-1], BFLOAT)).passed
 
 
+@pytest.mark.parametrize("spec", ["llama-3-8b,dtype=bf16:2q1s300", "deepseek-v3@tp=8,page=16:1q2s100_1q1s40"])
+def test_files_of_the_command_can_be_judged(command, tmp_path, spec):
+    run = command.run("workload", "tensors", "-w", spec, "--out", str(tmp_path / "case"))
+    assert run.returncode == 0, run
+    arrays = {path.stem: np.load(path) for path in (tmp_path / "case").glob("*.npy")}
+    said = json.loads((tmp_path / "case" / "case.json").read_text())
+    options = {key: value for key, value in said.items() if key in ("causal", "window", "scale", "layout", "kv_layout")}
+    out, v = arrays.pop("output"), arrays.pop("v", None)
+    verdict = splitwave.verify(arrays.pop("q"), arrays.pop("k"), v, out, **arrays, **options)
+    assert verdict.passed and verdict.lse is not None
+
+
 def test_every_kind_of_array_gives_the_same():
     q, k, v = case()
     out = attention(q, k, v)[0].astype(np.float16)
