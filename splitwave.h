@@ -23,16 +23,25 @@
 //   const cpu_reference::Errors errors = cpu_reference::compare(result, exact);
 //   const bool right = cpu_reference::acceptable(errors, cpu_reference::tolerance(workload.geometry.dtype));
 //
+//   // Or a kernel of your own, from its arrays wherever they lie: a verdict, and the fault that explains the error.
+//   cpu_reference::KernelCall call;
+//   call.q = base::c_order_view(q, base::ElementType::f16, {tokens, heads, dim});  // k, v, output the same way
+//   const cpu_reference::Verification verdict = splitwave::verify(call);
+//   if (!verdict.passed && !verdict.findings.empty()) puts(verdict.findings.front().text.c_str());
+//
 // Bad input throws base::InputError, whose message is one line: where, what was found, what is allowed. Link
 // splitwave::studies, which brings all that this header declares; docs/library.md says more.
 #pragma once
 
+#include "base/array.h"
+#include "base/array_files.h"
 #include "base/build_info.h"
 #include "base/error.h"
 #include "base/memory.h"
 #include "cpu_reference/compare.h"
 #include "cpu_reference/oracle.h"
 #include "cpu_reference/run_plan.h"
+#include "cpu_reference/verify.h"
 #include "schedules/grid.h"
 #include "schedules/plan.h"
 #include "schedules/schedules.h"
@@ -43,3 +52,9 @@
 #include "workloads/load.h"
 #include "workloads/tensors.h"
 #include "workloads/workload.h"
+
+namespace splitwave {
+
+using cpu_reference::verify;
+
+}  // namespace splitwave

@@ -52,6 +52,10 @@ void make_folder(const fs::path& folder) {
 }
 
 void write_file(const fs::path& path, std::string_view text) {
+  write_file(path, std::span(&text, 1));
+}
+
+void write_file(const fs::path& path, std::span<const std::string_view> parts) {
   std::error_code ignored;  // what is wrong with the place is told by making the file
   if (fs::is_directory(path, ignored)) {
     refuse(path, EISDIR);
@@ -61,7 +65,10 @@ void write_file(const fs::path& path, std::string_view text) {
   if (descriptor < 0) {
     refuse(path, errno);
   }
-  int error = write_all(descriptor, text);
+  int error = 0;
+  for (const std::string_view part : parts) {
+    if (error == 0) error = write_all(descriptor, part);
+  }
   // mkostemp makes files that only their owner reads; a result is for everybody the umask allows.
   const mode_t mask = ::umask(0);
   ::umask(mask);
@@ -94,6 +101,11 @@ void expect_absent(const fs::path& path) {
 void write_new_file(const fs::path& path, std::string_view text) {
   expect_absent(path);
   write_file(path, text);
+}
+
+void write_new_file(const fs::path& path, std::span<const std::string_view> parts) {
+  expect_absent(path);
+  write_file(path, parts);
 }
 
 GrowingFile::GrowingFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {

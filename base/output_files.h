@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,12 +18,16 @@ void make_folder(const std::filesystem::path& folder);
 /// same folder, which is synced and renamed. Throws InputError naming the path and the reason.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
+/// The same for a text in parts, which are written one after another.
+void write_file(const std::filesystem::path& path, std::span<const std::string_view> parts);
+
 /// Throws InputError if something is at `path`, or if the system does not let it be looked for. Results are never
 /// replaced, and a long run asks before it begins.
 void expect_absent(const std::filesystem::path& path);
 
 /// write_file() for results: expect_absent() first.
 void write_new_file(const std::filesystem::path& path, std::string_view text);
+void write_new_file(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
 /// A file of lines that grows while work goes on. The lines are in PATH.partial until finish() renames it to PATH, so
 /// what was computed survives anything, and a file named PATH is always complete.

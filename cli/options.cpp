@@ -18,12 +18,7 @@
 namespace splitwave::cli {
 namespace {
 
-constexpr std::int64_t kMostSms = 65536;
-constexpr std::int64_t kMostCtasPerSm = 64;
-constexpr double kMostBandwidth = 1e6;
-constexpr double kMostClock = 1e5;
-constexpr double kMostL2 = 1e12;
-constexpr std::int64_t kMostThreads = 1024;
+using Limits = studies::OverrideLimits;
 constexpr std::int64_t kMostSamples = 100000;
 
 template <typename Number>
@@ -106,23 +101,23 @@ void add_machine_options(CLI::App& app, MachineOptions& options) {
       ->capture_default_str();
   app.add_option("--sms", options.overrides.sms, "streaming multiprocessors, instead of the machine's own")
       ->type_name("N")
-      ->check(integer_between(1, kMostSms));
+      ->check(integer_between(1, Limits::sms));
   app.add_option(
          "--bandwidth", options.overrides.bandwidth_gb_per_s,
          "DRAM peak in GB/s, as data sheets say it, instead of the machine's own; reads reach the same share of "
          "it (splitwave gpus shows both)")
       ->type_name("GB/s")
-      ->check(positive_up_to(kMostBandwidth));
+      ->check(positive_up_to(Limits::bandwidth_gb_per_s));
   app.add_option("--l2", options.overrides.l2_bytes, "L2 capacity in bytes (60M: 60 MiB), instead of the machine's own")
       ->type_name("BYTES")
-      ->transform(bytes_up_to(kMostL2));
+      ->transform(bytes_up_to(Limits::l2_bytes));
   app.add_option("--clock", options.overrides.clock_mhz, "SM clock in MHz, instead of the machine's own")
       ->type_name("MHz")
-      ->check(positive_up_to(kMostClock));
+      ->check(positive_up_to(Limits::clock_mhz));
   app.add_option("--ctas-per-sm", options.overrides.ctas_per_sm,
                  "resident CTAs per SM, instead of the kernel's occupancy")
       ->type_name("N")
-      ->check(integer_between(1, kMostCtasPerSm));
+      ->check(integer_between(1, Limits::ctas_per_sm));
   app.add_option(
          "--kernel", options.overrides.kernel,
          "kernel profile that runs every schedule's plans, by name or as a JSON file, instead of each library's")
@@ -143,7 +138,7 @@ void add_schedule_option(CLI::App& app, std::vector<std::string>& schedules) {
 void add_threads_option(CLI::App& app, std::int32_t& threads) {
   app.add_option("--threads", threads, "CPU threads; all hardware threads if not given")
       ->type_name("N")
-      ->check(integer_between(1, kMostThreads));
+      ->check(integer_between(1, studies::kMostThreads));
 }
 
 void add_samples_option(CLI::App& app, std::int32_t& samples) {
@@ -240,7 +235,7 @@ void add_calibration_option(CLI::App& app, studies::DeviceConstants& constants) 
 void add_device_sms_option(CLI::App& app, std::int32_t& sms) {
   app.add_option("--sms", sms, "with --executor cuda: run on so many of the device's SMs, a green context")
       ->type_name("N")
-      ->check(integer_between(1, kMostSms));
+      ->check(integer_between(1, Limits::sms));
 }
 
 std::int32_t thread_count(std::int32_t option) {

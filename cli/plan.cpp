@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "base/error.h"
@@ -15,9 +14,9 @@
 #include "reports/record.h"
 #include "reports/table.h"
 #include "schedules/metrics.h"
-#include "schedules/plan_json.h"
 #include "studies/choose.h"
 #include "studies/predict.h"
+#include "studies/records.h"
 
 namespace splitwave::cli {
 namespace {
@@ -40,20 +39,6 @@ std::string split_range(const std::vector<std::int32_t>& splits) {
   return *least == *most ? fmt::format("{}", *least) : fmt::format("{} to {}", *least, *most);
 }
 
-/// The plan as one line of JSON. A summary begins with the workload and the machine, so that lines can be told apart; a
-/// full plan is the plan's own format, which reads back.
-std::string plan_line(const studies::Prediction& made, const workloads::Workload& workload,
-                      const studies::Target& target, bool full) {
-  const std::string text = plan_to_json(workload, made.plan, made.grid, full);
-  if (full) {
-    return text + '\n';
-  }
-  nlohmann::ordered_json names = {{"workload", workload.name}, {"machine", target.name}};
-  if (made.by_auto) names["asked"] = studies::kAuto;
-  const std::string begin = names.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-  return begin.substr(0, begin.size() - 1) + ',' + text.substr(1) + '\n';
-}
-
 std::vector<std::string> table_row(const studies::Prediction& made, const workloads::Workload& workload,
                                    const studies::Target& target) {
   const schedules::Metrics counts = metrics(made.plan, made.grid);
@@ -70,41 +55,21 @@ std::vector<std::string> table_row(const studies::Prediction& made, const worklo
           fmt::format("{}x{}", made.plan.tile_q, made.plan.tile_kv)};
 }
 
-/// Plans as they are made: JSON lines at once, a table at the end.
+/// Plans of all schedules as a table, with the reasons below it. A schedule that cannot serve its workload among others
+/// that can is a line there.
 class Listing {
  public:
-  Listing(bool json, bool full) : json_(json), full_(full) {}
-
   void add(const studies::Prediction& made, const workloads::Workload& workload, const studies::Target& target) {
-    if (json_) {
-      print(plan_line(made, workload, target, full_));
-    } else {
-      table_.rows.push_back(table_row(made, workload, target));
-      reasons_ += fmt::format("{}: {}\n", made.plan.schedule, made.plan.reason);
-    }
+    table_.rows.push_back(table_row(made, workload, target));
+    reasons_ += fmt::format("{}: {}\n", made.plan.schedule, made.plan.reason);
   }
-
-  /// A schedule that cannot serve this workload on this machine, among others that can.
   void add_failure(const std::string& schedule, const workloads::Workload& workload, const studies::Target& target,
                    const std::string& reason) {
-    if (json_) {
-      const nlohmann::ordered_json line = {
-          {"workload", workload.name}, {"machine", target.name}, {"schedule", schedule}, {"failure", reason}};
-      print(line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n');
-    } else {
-      reasons_ += fmt::format("{} cannot run {} on {}: {}\n", schedule, workload.name, target.name, reason);
-    }
+    reasons_ += fmt::format("{} cannot run {} on {}: {}\n", schedule, workload.name, target.name, reason);
   }
-
-  void finish() const {
-    if (!json_) {
-      print(reports::to_text(table_) + '\n' + reasons_);
-    }
-  }
+  void finish() const { print(reports::to_text(table_) + '\n' + reasons_); }
 
  private:
-  bool json_;
-  bool full_;
   reports::Table table_{{{"workload"},
                          {"machine"},
                          {"schedule"},
@@ -120,34 +85,36 @@ class Listing {
   std::string reasons_;
 };
 
+void list(Listing& listing, const workloads::Workload& workload, const std::string& schedule,
+          const studies::Target& target, bool strict) {
+  std::optional<studies::Prediction> made;
+  try {
+    made = studies::predict(workload, schedule, target);
+  } catch (const base::InputError& error) {
+    if (strict) throw;
+    return listing.add_failure(schedule, workload, target, error.what());
+  }
+  listing.add(*made, workload, target);
+}
+
 void make_plans(const PlanOptions& options) {
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   const std::vector<studies::Target> machines = load_machines(options.machine, thread_count(options.threads));
   const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded, machines);
   const bool alone = loaded.size() * machines.size() * names.size() == 1;
-  Listing listing(options.json, options.full);
+  Listing listing;
   for (const workloads::Workload& workload : loaded) {
     for (const studies::Target& target : machines) {
       for (const std::string& name : names) {
-        std::string reason;
-        std::optional<studies::Prediction> made;
-        try {
-          made = studies::predict(workload, name, target);
-        } catch (const base::InputError& error) {
-          if (alone) {
-            throw;
-          }
-          reason = error.what();
-        }
-        if (made) {
-          listing.add(*made, workload, target);
+        if (options.json) {
+          print(studies::plan_line(workload, name, target, options.full, alone) + '\n');
         } else {
-          listing.add_failure(name, workload, target, reason);
+          list(listing, workload, name, target, alone);
         }
       }
     }
   }
-  listing.finish();
+  if (!options.json) listing.finish();
 }
 
 }  // namespace

@@ -142,6 +142,7 @@ void add_verbs(CLI::App& program, int& status) {
   add_simulate(program, status);
   add_plan(program, status);
   add_run(program, status);
+  add_verify(program, status);
   add_workload(program, status);
   add_gpus(program, status);
   add_schedules(program, status);

@@ -5,11 +5,13 @@
 #include <memory>
 
 #include "base/output_files.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/workload_sources.h"
 #include "reports/table.h"
+#include "studies/verify_case.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -206,10 +208,54 @@ void add_generate(CLI::App& parent) {
   verb->callback([options] { write_workloads(generate_workloads(*options), options->output); });
 }
 
+struct TensorOptions {
+  WorkloadOptions workload;
+  std::string out;
+  std::string format = "npy";
+  bool json = false;
+};
+
+void write_tensors(const TensorOptions& options) {
+  const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
+  const auto format = options.format == "npy" ? studies::TensorFormat::npy : studies::TensorFormat::safetensors;
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    // Names may hold what paths may not.
+    const std::string folder = loaded.size() == 1 ? options.out : fmt::format("{}/{:03}", options.out, i);
+    studies::export_tensors(loaded[i], folder, format);
+    print(options.json ? to_json(loaded[i]) + '\n' : fmt::format("{}: {}\n", folder, loaded[i].name));
+  }
+}
+
+void add_tensors(CLI::App& parent) {
+  const auto options = std::make_shared<TensorOptions>();
+  CLI::App* verb =
+      parent.add_subcommand("tensors", "Write a workload's tensors, and the exact output, for other programs");
+  verb->footer(
+      "  splitwave workload tensors -w llama-3-8b:2q1s1k --out case\n"
+      "  splitwave workload tensors -w llama-3-8b:2q1s1k --out case --format safetensors");
+  add_workload_options(*verb, options->workload);
+  verb->add_option("--out", options->out, "new folder; one numbered folder in it for each of several workloads")
+      ->type_name("DIR")
+      ->required();
+  verb->add_option("--format", options->format, "npy, or safetensors: all arrays in one file")
+      ->type_name("npy|safetensors")
+      ->check(CLI::Validator(
+          [](std::string& text) -> std::string {
+            return text == "npy" || text == "safetensors"
+                       ? ""
+                       : base::printable(text) + " is not allowed; allowed: npy, safetensors";
+          },
+          ""))
+      ->capture_default_str();
+  add_json_option(*verb, options->json, "the workloads, one per line in the workload format");
+  verb->callback([options] { write_tensors(*options); });
+}
+
 }  // namespace
 
 void add_workload(CLI::App& program, int&) {
-  CLI::App* verb = program.add_subcommand("workload", "Show, validate, import or generate workloads");
+  CLI::App* verb =
+      program.add_subcommand("workload", "Show, validate, import or generate workloads, or write their tensors");
   verb->footer(
       "  splitwave workload show -w real\n"
       "  splitwave workload generate uniform --model llama-3-8b --batch 8 --context-len 4096");
@@ -218,6 +264,7 @@ void add_workload(CLI::App& program, int&) {
   add_validate(*verb);
   add_import(*verb);
   add_generate(*verb);
+  add_tensors(*verb);
 }
 
 }  // namespace splitwave::cli

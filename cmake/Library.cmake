@@ -14,7 +14,10 @@ function(splitwave_library name)
   add_library(${target} STATIC ${arg_SOURCES})
   add_library(splitwave::${name} ALIAS ${target})
   target_compile_features(${target} PUBLIC cxx_std_20)
-  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF EXPORT_NAME ${name})
+  # Position-independent, so that shared libraries can be made of them, as the Python module is; without semantic
+  # interposition, so that this costs no inlining.
+  set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-semantic-interposition>)
   target_include_directories(${target} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
   list(TRANSFORM arg_BUILD_ONLY REPLACE "(.+)" "$<BUILD_INTERFACE:\\1>" OUTPUT_VARIABLE build_only)
   target_link_libraries(${target}

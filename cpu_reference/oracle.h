@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu_reference/attention_case.h"
 #include "workloads/tensors.h"
 #include "workloads/workload.h"
 
@@ -23,5 +24,8 @@ struct Result {
 /// see the token. The result is bitwise the same for any number of OpenMP threads. The workload must be valid and its
 /// dtype f16, bf16 or f32.
 Result<double> attend(const workloads::Workload& workload, const workloads::Tensors& tensors);
+
+/// The same for tensors that lie anywhere, of any floating-point type. A mask is added to the scaled scores.
+Result<double> attend(const AttentionCase& attention);
 
 }  // namespace splitwave::cpu_reference

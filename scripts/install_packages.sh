@@ -4,7 +4,7 @@
 
 build_packages=(cmake ninja-build g++ git libcli11-dev libeigen3-dev libfmt-dev nlohmann-json3-dev gnuplot-nox)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev libvalijson-dev pkgconf
-               python3)
+               python3 python3-dev python3-numpy python3-pytest pybind11-dev libdlpack-dev)
 fuzz_packages=(clang libomp-dev)
 
 need_packages() {
@@ -40,14 +40,15 @@ has_setting() {
   grep -qE "^${2%%=*}:[A-Z]+=${2#*=}\$" "build/$1/CMakeCache.txt"
 }
 
-# configure PRESET: once, with tests, benchmarks and, where a toolkit is found, the CUDA kernels; later calls leave the
-# build folder as it is and let Ninja find what changed. A folder that scripts/compare made is configured anew; what is
-# compiled there stays. Sources are compiled several at a time (unity), which halves a first build.
+# configure PRESET: once, with tests, benchmarks, the Python module and, where a toolkit is found, the CUDA kernels; later
+# calls leave the build folder as it is and let Ninja find what changed. A folder that scripts/compare made is configured
+# anew; what is compiled there stays. Sources are compiled several at a time (unity), which halves a first build.
 configure() {
   if [[ ! -f build/$1/build.ninja ]]; then
     cmake --fresh --preset "$1" -DCMAKE_UNITY_BUILD=ON
   elif has_setting "$1" SPLITWAVE_BUILD_TESTS=OFF; then
-    cmake --preset "$1" -DSPLITWAVE_BUILD_TESTS=ON -DSPLITWAVE_BUILD_BENCHMARKS=ON -DSPLITWAVE_CUDA=AUTO
+    cmake --preset "$1" -DSPLITWAVE_BUILD_TESTS=ON -DSPLITWAVE_BUILD_BENCHMARKS=ON -DSPLITWAVE_CUDA=AUTO \
+      -DSPLITWAVE_PYTHON=AUTO
   fi
 }
 
@@ -58,7 +59,7 @@ configure_binary() {
     local cuda=OFF
     [[ $2 == cuda ]] && cuda=AUTO
     cmake --fresh --preset "$1" -DCMAKE_UNITY_BUILD=ON -DSPLITWAVE_BUILD_TESTS=OFF -DSPLITWAVE_BUILD_BENCHMARKS=OFF \
-      "-DSPLITWAVE_CUDA=$cuda"
+      -DSPLITWAVE_PYTHON=OFF "-DSPLITWAVE_CUDA=$cuda"
   elif [[ $2 == cuda ]] && has_setting "$1" SPLITWAVE_CUDA=OFF; then
     cmake --preset "$1" -DSPLITWAVE_CUDA=AUTO
   fi

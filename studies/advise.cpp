@@ -9,14 +9,10 @@
 #include <limits>
 #include <map>
 #include <mutex>
-#include <numeric>
 #include <thread>
 
 #include "base/error.h"
 #include "base/parallel.h"
-#include "schedules/cut.h"
-#include "schedules/rules/fa2.h"
-#include "schedules/schedules.h"
 #include "studies/predict.h"
 
 namespace splitwave::studies {
@@ -32,53 +28,6 @@ workloads::Workload uniform(const AdviseQuestion& question, std::int32_t batch, 
   workload.requests.assign(static_cast<std::size_t>(batch), {question.query_len, context});
   validate(workload);
   return workload;
-}
-
-/// The prediction, or nothing if it is shown to take longer than `limit` or the schedule cannot serve the workload.
-std::optional<Alternative> alternative_within(double limit, const std::string& schedule,
-                                              const workloads::Workload& workload, const Target& target) {
-  try {
-    const std::optional<Prediction> made = predict_within(limit, workload, schedule, target);
-    if (!made) return std::nullopt;
-    return Alternative{schedule, made->plan.num_splits, made->timeline.seconds};
-  } catch (const base::InputError&) {
-    return std::nullopt;
-  }
-}
-
-/// Keeps the fastest, of equals the one with the least splits.
-void keep(std::optional<Alternative>& best, const std::optional<Alternative>& tried) {
-  if (!tried) return;
-  const bool earlier = best && tried->seconds == best->seconds && tried->num_splits < best->num_splits;
-  if (!best || tried->seconds < best->seconds || earlier) best = tried;
-}
-
-/// The call's fastest count, the least of those that are equally fast. The count next to the library's own answer goes
-/// first, and what a bound shows to be far slower than the best so far is left out. Counts that give equally long
-/// splits differ in CTAs that find nothing to do, which move others to other SMs: by a few percent, either way. They
-/// are walked through from each count whose own time is near the best, until theirs is not.
-std::optional<Alternative> best_split(const SplitCall& call, const workloads::Workload& workload, const Target& target,
-                                      std::int32_t most) {
-  constexpr double near = 1.12;
-  const auto ruled = alternative_within(kUnlimited, std::string(call.rule), workload, target);
-  if (!ruled) return std::nullopt;
-  std::vector<std::int32_t> counts = distinct_splits(call, workload, target, most);
-  const auto above = std::upper_bound(counts.begin(), counts.end(), ruled->num_splits);
-  if (above != counts.begin()) std::rotate(counts.begin(), above - 1, above);
-  std::optional<Alternative> best;
-  const auto try_count = [&](std::int32_t count) {
-    const double limit = best ? near * best->seconds : kUnlimited;
-    auto tried = alternative_within(limit, fmt::format("{}:{}", call.schedule, count), workload, target);
-    keep(best, tried);
-    return tried && tried->seconds <= near * best->seconds;
-  };
-  for (const std::int32_t count : counts) {
-    if (!try_count(count) || !call.pads) continue;
-    for (std::int32_t next = count + 1; next <= most; ++next) {
-      if (std::find(counts.begin(), counts.end(), next) != counts.end() || !try_count(next)) break;
-    }
-  }
-  return best;
 }
 
 /// Whether max_splits forbids the schedule's answer: it is a cap of FlashAttention's num_splits, and of no other's.
@@ -237,36 +186,6 @@ void find_cliffs(Advice& advice) {
 }
 
 }  // namespace
-
-std::optional<std::size_t> split_call_of(std::string_view schedule) {
-  if (schedule == "fa2" || schedule == "fixed-split:fa2" || schedule == "fixed-split:fa2-2.5.6") return 0;
-  if (schedule == "fa3" || schedule == "fixed-split:fa3" || schedule == "seq-aware") return 1;
-  return std::nullopt;
-}
-
-std::vector<std::int32_t> distinct_splits(const SplitCall& call, const workloads::Workload& workload,
-                                          const Target& target, std::int32_t most) {
-  if (!call.pads) {
-    const std::string name = fmt::format("{}:{}", call.schedule, call.most);
-    const schedules::Plan plan = schedules::make_plan(name, workload, grid_for(workload, name, target));
-    const std::vector<std::int32_t> asked = splits_per_request(workload, plan);
-    // A bound of 2 launches the merge kernel even if nothing asks for a split; one of 1 does not.
-    most = std::min(most, std::max(2, *std::max_element(asked.begin(), asked.end())));
-    std::vector<std::int32_t> all(static_cast<std::size_t>(most));
-    std::iota(all.begin(), all.end(), 1);
-    return all;
-  }
-  std::vector<std::int32_t> counts;
-  const std::int64_t tiles = schedules::ceil_div(schedules::padded_seqlen_k(workload),
-                                                 schedules::fa2_split_block_n(workload.geometry.head_dim));
-  std::int64_t longest = -1;  // tiles per split of the count before
-  for (std::int32_t count = 1; count <= most; ++count) {
-    const std::int64_t tiles_per_split = schedules::ceil_div(tiles, count);
-    if (tiles_per_split != longest) counts.push_back(count);
-    longest = tiles_per_split;
-  }
-  return counts;
-}
 
 std::optional<double> AdvicePoint::regret(std::size_t rule) const {
   if (!rule_seconds[rule]) return std::nullopt;

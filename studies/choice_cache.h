@@ -7,14 +7,13 @@
 //   const schedules::Plan plan = schedules::make_plan(choice.schedule, workload, choice.grid);
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "schedules/grid.h"
+#include "studies/batch_bucket.h"
 #include "studies/target.h"
 #include "workloads/workload.h"
 
@@ -32,24 +31,16 @@ class ChoiceCache {
  public:
   explicit ChoiceCache(Target target) : target_(std::move(target)) {}
 
-  /// studies::choose() for the first workload of a bucket, and its answer for all others: the same geometry, cache
-  /// layout and number of queries; batch, tokens and longest context alike to an eighth of an octave; contexts of up to
-  /// 2,048 tokens of as many pieces of 64, since kernels without rings hold so many. The plan that the choice makes is
-  /// valid for each of them. Throws as choose() does.
+  /// studies::choose() for the first workload of a bucket (bucket_of), and its answer for all others. The plan that the
+  /// choice makes is valid for each of them. Throws as choose() does.
   const Choice& get(const workloads::Workload& workload);
 
   /// Buckets that were asked for.
   std::size_t size() const { return choices_.size(); }
 
  private:
-  using Key = std::array<std::int32_t, 14>;
-  struct Hash {
-    std::size_t operator()(const Key& key) const;
-  };
-  static Key key_of(const workloads::Workload& workload);
-
   Target target_;
-  std::unordered_map<Key, Choice, Hash> choices_;
+  std::unordered_map<BatchBucket, Choice, BatchBucketHash> choices_;
 };
 
 }  // namespace splitwave::studies

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "studies/records.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/build_info.h"
 #include "base/error.h"
+#include "schedules/plan_json.h"
 #include "simulator/energy.h"
 #include "studies/choose.h"
 
@@ -69,6 +72,26 @@ reports::Record predicted_record(const workloads::Workload& workload, std::strin
     if (strict) throw;
     return failed_record(workload.name, std::string(schedule), std::string(reports::kSimulator), target.name,
                          error.what());
+  }
+}
+
+std::string plan_line(const workloads::Workload& workload, const std::string& schedule, const Target& target, bool full,
+                      bool strict) {
+  using Json = nlohmann::ordered_json;
+  const auto line = [](const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); };
+  Json names = {{"workload", workload.name}, {"machine", target.name}};
+  try {
+    const Prediction made = predict(workload, schedule, target);
+    const std::string text = plan_to_json(workload, made.plan, made.grid, full);
+    if (full) return text;
+    if (made.by_auto) names["asked"] = kAuto;
+    const std::string begin = line(names);
+    return begin.substr(0, begin.size() - 1) + ',' + text.substr(1);
+  } catch (const base::InputError& error) {
+    if (strict) throw;
+    names["schedule"] = schedule;
+    names["failure"] = error.what();
+    return line(names);
   }
 }
 

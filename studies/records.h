@@ -39,6 +39,13 @@ reports::Record record_of(const Prediction& prediction, const workloads::Workloa
 reports::Record predicted_record(const workloads::Workload& workload, std::string_view schedule, const Target& target,
                                  bool strict);
 
+/// predict()'s plan as one line of JSON, without its newline. A summary begins with the workload and the machine, so
+/// that lines can be told apart; a full plan is the plan's own format, which reads back (schedules/plan_json.h). A
+/// schedule that cannot serve the workload gives a line with the reason, unless `strict`, which lets the InputError
+/// out.
+std::string plan_line(const workloads::Workload& workload, const std::string& schedule, const Target& target, bool full,
+                      bool strict);
+
 /// The record of a point that cannot run, with the reason.
 reports::Record failed_record(const std::string& workload, const std::string& schedule, const std::string& executor,
                               const std::string& machine, const std::string& reason);

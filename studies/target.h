@@ -44,6 +44,18 @@ struct Overrides {
   std::string kernel;             ///< name or file of a kernel profile; empty: of each schedule the library's own
 };
 
+/// Most that users may ask for; least is 1 of integers, and of the others what is above 0.
+struct OverrideLimits {
+  static constexpr std::int64_t sms = 65536;
+  static constexpr double bandwidth_gb_per_s = 1e6;
+  static constexpr double l2_bytes = 1e12;
+  static constexpr double clock_mhz = 1e5;
+  static constexpr std::int64_t ctas_per_sm = 64;
+};
+
+/// Most CPU threads that users may ask for.
+inline constexpr std::int64_t kMostThreads = 1024;
+
 /// The overrides as words of a command line: " --sms 66 --clock 1500", or nothing.
 std::string override_words(const Overrides& overrides);
 

@@ -19,6 +19,7 @@ ARROWS = {
     "reports": ["base", "workloads", "schedules"],
     "studies": ["base", "workloads", "schedules", "simulator", "cpu_reference", "reports"],
     "cli": ["base", "workloads", "schedules", "simulator", "cpu_reference", "reports", "studies"],
+    "python": ["base", "workloads", "schedules", "simulator", "cpu_reference", "reports", "studies"],
     "benchmarks": ["base", "workloads", "schedules", "simulator", "cpu_reference", "gpu", "reports", "studies"],
 }
 # No library that is built without CUDA needs gpu/, but: the sources of studies/ that run on a device are a library of
@@ -47,11 +48,13 @@ THIRD_PARTY = {
     "benchmark/": ["benchmarks"],
     "boost/": [],
     "cuda": ["gpu"],
+    "dlpack/": ["python"],
     "fmt/": list(ARROWS),
     "gtest/": [],
     "mpi.h": ["studies"],
     "nlohmann/": list(ARROWS),
     "omp.h": ["base"],
+    "pybind11/": ["python"],
     "rapidcheck": [],
     "valijson/": [],
 }

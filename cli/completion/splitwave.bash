@@ -14,6 +14,9 @@ _splitwave_options() {
     plan) echo "$workload $machine --schedule --threads --json --full" ;;
     run)
       echo "$workload --schedule --algorithm --executor --threads --sms --samples --energy --calibration --out --trace --json" ;;
+    verify)
+      echo "$workload --output --lse --tensors --array --causal --no-causal --window --scale --lse-base --layout" \
+        '--kv-layout --weights --sixteen-bits --no-diagnosis --junit --json' ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
@@ -22,6 +25,7 @@ _splitwave_options() {
         '--threads --json' ;;
     calibrate) echo '--executor --threads --kernel-out --like --only-energy --out --points --json' ;;
     'workload show') echo "$workload --json" ;;
+    'workload tensors') echo "$workload --out --format --json" ;;
     'workload validate' | gpus | schedules | algorithms) echo '--json' ;;
     'workload import')
       echo '--batch --tensor-parallel --model --steps --max-running --step-seconds --seed --output --json' ;;
@@ -44,8 +48,12 @@ _splitwave() {
     --schedule | --available) words=$(_splitwave_names schedules) ;;
     --algorithm) words="all $(_splitwave_names algorithms)" ;;
     --executor) words='cpu cuda' ;;
-    --format) words='table csv json cpp python' ;;
-    -w | --workload | --kernel | --kernel-out | --calibration | --out | --output | --merge | --file | --points | --trace | --gantt) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    --format) [[ $verb == 'workload tensors' ]] && words='npy safetensors' || words='table csv json cpp python' ;;
+    --lse-base) words='e 2' ;;
+    --layout | --kv-layout) words='token head' ;;
+    --weights) words='f16 bf16 tf32 f32 f64' ;;
+    --sixteen-bits) words='f16 bf16' ;;
+    -w | --workload | --kernel | --kernel-out | --calibration | --out | --output | --merge | --file | --points | --trace | --gantt | --lse | --tensors | --array | --junit) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len | --max-splits) return ;;
   esac
   if [[ -n $words ]]; then
@@ -57,10 +65,11 @@ _splitwave() {
     return
   fi
   case $verb in
-    '') words='compare simulate plan run workload gpus schedules algorithms sweep explain advise calibrate' ;;
-    workload) words='show validate import generate' ;;
+    '') words='compare simulate plan run verify workload gpus schedules algorithms sweep explain advise calibrate' ;;
+    workload) words='show validate import generate tensors' ;;
     'workload generate') words='uniform ragged zipf one_long published' ;;
     gpus) words=$(_splitwave_names gpus) ;;
+    'workload tensors') echo "$workload --out --format --json" ;;
     'workload validate' | 'workload import') [[ $current != -* ]] && COMPREPLY=($(compgen -f -- "$current")) && return ;;
   esac
   COMPREPLY=($(compgen -W "$words $(_splitwave_options "$verb") --help" -- "$current"))

@@ -33,7 +33,7 @@ constexpr const char* kSmall = "llama-3-8b:1q1s256";
 
 TEST(BadInput, Usage) {
   const std::vector<Case> cases = {
-      {{}, {"no verb is given", "allowed: compare, simulate, plan, run, workload, gpus, schedules"}},
+      {{}, {"no verb is given", "allowed: compare, simulate, plan, run, verify, workload, gpus, schedules"}},
       {{"simulat"}, {"simulat", "did you mean simulate", "allowed: compare"}},
       {{"workload"}, {"allowed: show, validate, import, generate"}},
       {{"workload", "sow"}, {"did you mean show"}},

@@ -16,15 +16,16 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = ["README.md"] + [f"docs/{name}.md" for name in
-                             ("advise", "cli", "explain", "records", "schedules", "simulator", "sweep", "workloads")]
-VERBS = ["", "advise", "calibrate", "compare", "explain", "gpus", "plan", "run", "schedules", "simulate", "sweep", "workload",
-         "workload generate", "workload import", "workload show", "workload validate"]
+                             ("advise", "cli", "explain", "records", "schedules", "simulator", "sweep", "verify", "workloads")]
+VERBS = ["", "advise", "calibrate", "compare", "explain", "gpus", "plan", "run", "schedules", "simulate", "sweep", "verify",
+         "workload", "workload generate", "workload import", "workload show", "workload tensors", "workload validate"]
 
 # What is not run here, and why.
 LEFT_OUT = {
     r"\.\.\.|VERB|DIR": "a pattern, no command",
     r"splitwave compare": "takes minutes",
     r"splitwave run": "measures for seconds; run_test.cpp does it",
+    r"splitwave verify": "needs a kernel's output; verify_test.cpp does it",
     r"--executor cuda": "needs a GPU",
     r"--merge": "needs the shards of earlier commands",
 }

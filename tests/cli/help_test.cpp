@@ -14,6 +14,7 @@ TEST(Help, OfEveryVerbIsAsApproved) {
                                                        {"simulate"},
                                                        {"plan"},
                                                        {"run"},
+                                                       {"verify"},
                                                        {"gpus"},
                                                        {"schedules"},
                                                        {"algorithms"},
@@ -23,6 +24,7 @@ TEST(Help, OfEveryVerbIsAsApproved) {
                                                        {"calibrate"},
                                                        {"workload"},
                                                        {"workload", "show"},
+                                                       {"workload", "tensors"},
                                                        {"workload", "validate"},
                                                        {"workload", "generate"},
                                                        {"workload", "import"}};

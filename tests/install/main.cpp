@@ -44,7 +44,14 @@ int main() {
   cpu_reference::Result<float> result = cpu_reference::run_plan(workload, tensors, plan, 2);
   const cpu_reference::Result<double> exact = cpu_reference::attend(workload, tensors);
   check(right(result, exact, workload.geometry.dtype), "the plan's result is within tolerance");
+  const auto verdict = [&] {
+    return splitwave::verify(workload, tensors,
+                             base::c_order_view(result.output.data(), base::ElementType::f32, {2, 32, 128}),
+                             base::c_order_view(result.lse.data(), base::ElementType::f32, {2, 32}));
+  };
+  check(verdict().passed, "verify() passes the plan's result");
   result.output[0] += 1;
+  check(!verdict().passed, "verify() fails a wrong result");
   check(!right(result, exact, workload.geometry.dtype), "the oracle refuses a wrong result");
 
   try {

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// workload tensors and verify, as a user runs them.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "tests/cli/process.h"
+
+namespace splitwave::tests {
+namespace {
+
+constexpr const char* kWorkload = "h=4/2,d=64:2q1s100";
+
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+class VerifyVerb : public ::testing::Test {
+ protected:
+  /// Writes a workload's tensors and returns the folder.
+  std::string exported(const std::string& name, const std::string& spec = kWorkload,
+                       const std::string& format = "npy") {
+    const std::string path = folder_.file(name);
+    std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+    const Outcome outcome = splitwave({"workload", "tensors", "-w", spec, "--out", path, "--format", format});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    return path;
+  }
+  /// A copy of an npy file whose last element is another number.
+  std::string spoiled(const std::string& path) {
+    std::string bytes = bytes_of(path);
+    bytes[bytes.size() - 1] = '\x40';  // of f16: 2 and more
+    return folder_.write("spoiled.npy", bytes);
+  }
+  TemporaryFolder folder_;
+};
+
+TEST_F(VerifyVerb, TheOraclesOutputPassesBothWays) {
+  const std::string a = exported("a");
+  EXPECT_EQ(splitwave({"verify", "-w", kWorkload, "--output", a + "/output.npy", "--lse", a + "/lse.npy"}).status, 0);
+  const Outcome outcome = splitwave({"verify", "--tensors", a, "--json"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  const nlohmann::json verdict = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(verdict["passed"], true);
+  EXPECT_EQ(verdict["rows"], 8);
+  EXPECT_EQ(verdict["heads"].size(), 4U);
+  EXPECT_EQ(verdict["requests"].size(), 2U);
+  EXPECT_LT(verdict["output"]["worst_bound_ratio"], 1);
+}
+
+TEST_F(VerifyVerb, EveryLayoutAndDtypeRoundTrips) {
+  const std::string base =
+      R"({"format":1,"name":"w","geometry":{"kind":"gqa","query_heads":4,"kv_heads":2,"head_dim":32,)"
+      R"("value_dim":32,"dtype":"DTYPE","causal":true},"requests":[{"query_len":2,"context_len":40},)"
+      R"({"query_len":2,"context_len":40}],"kv":{LAYOUT}})";
+  int count = 0;
+  for (const std::string dtype : {"f16", "bf16", "f32"}) {
+    for (const std::string layout :
+         {R"("layout":"bshd")", R"("layout":"bhsd")", R"("layout":"paged","page_size":16)"}) {
+      std::string text = base;
+      text.replace(text.find("DTYPE"), 5, dtype);
+      text.replace(text.find("LAYOUT"), 6, layout);
+      const std::string file = folder_.write("w" + std::to_string(count) + ".json", text);
+      for (const std::string format : {"npy", "safetensors"}) {
+        const std::string path = exported("case" + std::to_string(count++), file, format);
+        const Outcome outcome = splitwave({"verify", "--tensors", path});
+        EXPECT_EQ(outcome.status, 0) << dtype << layout << format << outcome.out << outcome.err;
+      }
+    }
+  }
+}
+
+TEST_F(VerifyVerb, AWrongElementFailsAndIsNamed) {
+  const std::string a = exported("a");
+  const Outcome outcome = splitwave({"verify", "--tensors", a, "--output", spoiled(a + "/output.npy")});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("FAIL"), std::string::npos);
+  EXPECT_NE(outcome.out.find("request 1, query 0, head 3, element 63"), std::string::npos) << outcome.out;
+}
+
+TEST_F(VerifyVerb, AFaultIsNamed) {
+  const std::string a = exported("a", "h=4/2,d=64:1q4s100");
+  const Outcome outcome = splitwave({"verify", "--tensors", a, "--scale", "0.25", "--json"});
+  EXPECT_EQ(outcome.status, 1);
+  const nlohmann::json verdict = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(verdict["findings"][0]["fault"], "softmax_scale");
+  const Outcome causal = splitwave({"verify", "--tensors", a, "--no-causal", "--json"});
+  EXPECT_EQ(nlohmann::json::parse(causal.out)["findings"][0]["fault"], "causal_alignment");
+  EXPECT_EQ(splitwave({"verify", "--tensors", a, "--no-causal", "--no-diagnosis"}).status, 1);
+}
+
+TEST_F(VerifyVerb, RawFilesWithStatedTypesAreRead) {
+  const std::string a = exported("a");
+  const std::string raw = folder_.write("o.bin", bytes_of(a + "/output.npy").substr(128));
+  EXPECT_EQ(splitwave({"verify", "-w", kWorkload, "--output", raw + ",f16,2x4x64"}).status, 0);
+  EXPECT_EQ(splitwave({"verify", "--tensors", a, "--array", "output=" + raw + ",f16,2x4x64"}).status, 0);
+  const Outcome wrong = splitwave({"verify", "-w", kWorkload, "--output", raw + ",f32,2x4x64"});
+  EXPECT_EQ(wrong.status, 2);
+  EXPECT_NE(wrong.err.find("takes 2048 bytes, but 1024 are there"), std::string::npos) << wrong.err;
+}
+
+TEST_F(VerifyVerb, AFolderOfCasesIsSummedUp) {
+  exported("cases/good");
+  const std::string bad = exported("cases/bad");
+  std::filesystem::copy_file(spoiled(bad + "/output.npy"), bad + "/output.npy",
+                             std::filesystem::copy_options::overwrite_existing);
+  const std::string broken = exported("cases/broken<&");
+  std::filesystem::remove(broken + "/k.npy");
+  const std::string junit = folder_.file("j.xml");
+  const Outcome outcome = splitwave({"verify", "--tensors", folder_.file("cases"), "--junit", junit});
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_NE(outcome.out.find("3 cases: 1 passed, 1 failed, 1 could not be judged"), std::string::npos) << outcome.out;
+  EXPECT_NE(outcome.err.find("k is missing"), std::string::npos) << outcome.err;
+  const std::string xml = bytes_of(junit);
+  EXPECT_NE(xml.find("tests=\"3\" failures=\"1\" errors=\"1\""), std::string::npos) << xml;
+  EXPECT_NE(xml.find("broken&lt;&amp;"), std::string::npos) << xml;
+  EXPECT_EQ(splitwave({"verify", "--tensors", folder_.file("cases"), "--junit", junit}).status, 2);
+}
+
+TEST_F(VerifyVerb, BadInputIsOneLine) {
+  const std::string a = exported("a");
+  const struct {
+    std::vector<std::string> arguments;
+    std::string message;
+  } cases[] = {
+      {{"verify"}, "either -w WORKLOAD with --output FILE, or --tensors PATH"},
+      {{"verify", "-w", kWorkload}, "--output is missing"},
+      {{"verify", "-w", kWorkload, "--output", folder_.file("none.npy")}, "cannot be read"},
+      {{"verify", "-w", "real", "--output", a + "/output.npy"}, "allowed: one, whose output is judged"},
+      {{"verify", "-w", kWorkload, "--output", a + "/q.npy", "--lse", a + "/q.npy"}, "lse: shape is (2, 4, 64)"},
+      {{"verify", "--tensors", folder_.file("nothing")}, "cannot be read"},
+      {{"verify", "--tensors", a, "--window", "0"}, "an integer from 1"},
+      {{"verify", "--tensors", a, "--weights", "f8"}, "f8 is not allowed; allowed: f16, bf16"},
+      {{"verify", "--tensors", a, "--array", "output"}, "NAME=FILE.npy"},
+      {{"workload", "tensors", "-w", kWorkload, "--out", a}, "exists and is not replaced"},
+  };
+  for (const auto& each : cases) {
+    const Outcome outcome = splitwave(each.arguments);
+    EXPECT_EQ(outcome.status, 2) << each.message << outcome.out;
+    EXPECT_NE(outcome.err.find(each.message), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
+  }
+}
+
+TEST_F(VerifyVerb, CaseJsonIsReadStrictly) {
+  const std::string a = exported("a");
+  for (const auto& [text, message] :
+       {std::pair<std::string, std::string>{R"({"casual": true})", "casual"},
+        {R"({"causal": 1})", "causal"},
+        {R"({"lse_base": "10"})", "lse_base"},
+        {R"({"arrays": {"q": {"file": "../q.npy", "dtype": "f16", "shape": [1]}}})", "own folder"},
+        {"", "is empty"}}) {
+    std::ofstream(a + "/case.json") << text;
+    const Outcome outcome = splitwave({"verify", "--tensors", a});
+    EXPECT_EQ(outcome.status, 2) << text;
+    EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  }
+}
+
+}  // namespace
+}  // namespace splitwave::tests
