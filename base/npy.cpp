@@ -102,15 +102,15 @@ class Header {
   std::string_view rest_;
 };
 
-struct Fields {
+struct HeaderFields {
   std::optional<std::string> descr;
   std::optional<bool> fortran_order;
   std::optional<std::vector<std::int64_t>> shape;
 };
 
-Fields read_fields(const std::string& path, std::string_view text) {
+HeaderFields read_fields(const std::string& path, std::string_view text) {
   Header header(path, text);
-  Fields fields;
+  HeaderFields fields;
   header.expect('{');
   while (!header.take('}')) {
     const std::string key = header.quoted();
@@ -171,7 +171,7 @@ Array read_npy(const std::string& path, std::optional<ElementType> sixteen_bits)
     refuse_file(path, fmt::format("has a header of {} bytes; allowed: at most {}", length, kMaxArrayHeaderBytes));
   }
   if (begin > file.size) refuse_file(path, "ends within its header");
-  const Fields fields = read_fields(path, file.text(8 + length_bytes, length));
+  const HeaderFields fields = read_fields(path, file.text(8 + length_bytes, length));
   const ElementType type = type_of(path, *fields.descr, sixteen_bits);
   const bool one_axis = fields.shape->size() <= 1;
   if (*fields.fortran_order && !one_axis) {

@@ -24,7 +24,7 @@ namespace {
 using workloads::KvRange;
 using workloads::Workload;
 
-constexpr std::int64_t kLineBytes = 64;
+constexpr std::int64_t kCacheLineBytes = 64;
 /// How far ahead run_plan asks for the lines of a row, in tokens.
 constexpr std::int32_t kAheadTokens = 16;
 /// Tokens of a tile in cache: K and V of f16 rows of 128 elements take 256 KiB.
@@ -62,7 +62,7 @@ std::vector<HeadRows> visible_rows(const Workload& workload) {
 /// Touches every line of `bytes` at the row, and asks for those of the row ahead.
 std::uint64_t read_row(const std::byte* row, const std::byte* ahead, std::int64_t bytes) {
   std::uint64_t sum = 0;
-  for (std::int64_t offset = 0; offset < bytes; offset += kLineBytes) {
+  for (std::int64_t offset = 0; offset < bytes; offset += kCacheLineBytes) {
     __builtin_prefetch(ahead + offset);
     sum += static_cast<std::uint64_t>(row[offset]);
   }

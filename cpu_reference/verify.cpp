@@ -18,7 +18,7 @@ namespace {
 
 using base::ElementType;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 /// Evidence that makes a pattern a fault though every element is within its bound (docs/verify.md). Units: nats.
 constexpr double kOverwhelmingNats = 60;
 /// And the least share of the error that it must explain.
@@ -96,11 +96,11 @@ RuleResult tolerance_rule(const std::vector<RowFigures>& rows, ElementType type)
   double lse = 0;
   for (const RowFigures& row : rows) {
     const double relative = row.squared_error == 0   ? 0
-                            : row.squared_exact == 0 ? kInfinity
+                            : row.squared_exact == 0 ? kUnlimited
                                                      : std::sqrt(row.squared_error / row.squared_exact);
     rule.value = std::max(rule.value, relative);
     lse = std::max(lse, row.lse_relative);
-    if (row.mismatched > 0 || row.lse_bound_ratio == kInfinity) rule.passed = false;
+    if (row.mismatched > 0 || row.lse_bound_ratio == kUnlimited) rule.passed = false;
   }
   rule.passed = rule.passed && rule.value <= limit.relative_l2 && lse <= limit.lse_relative;
   rule.text = fmt::format("worst row is off by {:.3g} of its norm (limit {:.3g}), worst LSE by {:.3g} (limit {:.3g})",

@@ -12,7 +12,7 @@
 namespace splitwave::cpu_reference {
 namespace {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfinite = std::numeric_limits<double>::infinity();
 constexpr std::size_t kUlpBins = 20;
 
 std::size_t ulp_bin(std::int64_t distance) {
@@ -21,7 +21,7 @@ std::size_t ulp_bin(std::int64_t distance) {
   return std::min(bin, kUlpBins - 1);
 }
 
-bool same_kind(double a, double b) {
+bool same_non_finite(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   return a == b;
 }
@@ -52,10 +52,10 @@ class RowComparer {
     if (!std::isfinite(value) || !std::isfinite(nearest)) {
       // A value just below the largest of the type may stay finite where the exact one rounds to infinity.
       const bool same =
-          same_kind(value, nearest) || (std::isfinite(value) && std::isfinite(exact) && exact * value > 0);
+          same_non_finite(value, nearest) || (std::isfinite(value) && std::isfinite(exact) && exact * value > 0);
       figures.mismatched += same ? 0 : 1;
-      if (!same && figures.worst_bound_ratio < kInfinity) {
-        figures.worst_bound_ratio = kInfinity;
+      if (!same && figures.worst_bound_ratio < kInfinite) {
+        figures.worst_bound_ratio = kInfinite;
         figures.at.element = element;
       }
       return;
@@ -97,9 +97,9 @@ class RowComparer {
   void compare_lse(RowFigures& figures, std::int64_t row) const {
     const double value = call_.lse_at(figures.at.request, figures.at.query, figures.at.head);
     double exact = bounded_.exact.lse[row];
-    if (exact == -kInfinity && call_.empty_lse_positive) exact = kInfinity;
+    if (exact == -kInfinite && call_.empty_lse_positive) exact = kInfinite;
     if (!std::isfinite(value) || !std::isfinite(exact)) {
-      figures.lse_bound_ratio = same_kind(value, exact) ? 0 : kInfinity;
+      figures.lse_bound_ratio = same_non_finite(value, exact) ? 0 : kInfinite;
       return;
     }
     const double error = std::abs(value - exact);
@@ -151,7 +151,7 @@ struct Sums {
   }
 
   ErrorFigures finish() {
-    figures.rmse_over_rms = error == 0 ? 0 : exact == 0 ? kInfinity : std::sqrt(error / exact);
+    figures.rmse_over_rms = error == 0 ? 0 : exact == 0 ? kInfinite : std::sqrt(error / exact);
     const double norms = std::sqrt(exact) * std::sqrt(value);
     figures.cosine = norms > 0 ? std::min(1.0, product / norms) : exact == value ? 1 : 0;
     return figures;

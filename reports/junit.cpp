@@ -11,7 +11,7 @@
 namespace splitwave::reports {
 namespace {
 
-std::string escaped(std::string_view text) {
+std::string xml_text(std::string_view text) {
   std::string xml;
   const bool utf8 = base::invalid_utf8_at(text) == std::string_view::npos;
   for (const char letter : text) {
@@ -53,17 +53,17 @@ std::string junit_xml(const std::string& suite, const std::vector<JunitCase>& ca
   }
   std::string xml = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n";
   xml += fmt::format("<testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" time=\"{:.3f}\">\n",
-                     escaped(suite), cases.size(), failures, errors, seconds);
+                     xml_text(suite), cases.size(), failures, errors, seconds);
   for (const JunitCase& each : cases) {
-    xml += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", escaped(suite), escaped(each.name),
+    xml += fmt::format("  <testcase classname=\"{}\" name=\"{}\" time=\"{:.3f}\"", xml_text(suite), xml_text(each.name),
                        each.seconds);
     if (each.passed) {
       xml += "/>\n";
       continue;
     }
     const char* const kind = each.error ? "error" : "failure";
-    xml += fmt::format(">\n    <{} message=\"{}\">{}</{}>\n  </testcase>\n", kind, escaped(each.message),
-                       escaped(each.details), kind);
+    xml += fmt::format(">\n    <{} message=\"{}\">{}</{}>\n  </testcase>\n", kind, xml_text(each.message),
+                       xml_text(each.details), kind);
   }
   return xml + "</testsuite>\n";
 }

@@ -13,7 +13,7 @@ namespace splitwave::cpu_reference::faults {
 namespace {
 
 /// Most tokens whose V is kept to try many scales.
-constexpr std::int32_t kMostTokens = 1 << 16;
+constexpr std::int32_t kMostScaledTokens = 1 << 16;
 /// Most KV heads that a query head is tried with.
 constexpr std::int32_t kMostHeads = 128;
 
@@ -180,7 +180,7 @@ void guess_places(const JudgedCall& call, const BoundedResult& bounded, const Pr
 void guess_scores(const JudgedCall& call, const BoundedResult& bounded, const Probe& probe, BestGuesses& best) {
   if (probe.weights.total == 0) return;
   guess_places(call, bounded, probe, best);
-  if (probe.weights.range.size() > kMostTokens) return;
+  if (probe.weights.range.size() > kMostScaledTokens) return;
   guess_heads(call, probe, best);
   if (!call.attention.mask) Scales(call.attention, probe, best).run();
 }

@@ -14,7 +14,7 @@ namespace {
 using workloads::KvRange;
 
 /// Most tokens of a range that is computed anew for a guess.
-constexpr std::int32_t kMostTokens = 1 << 18;
+constexpr std::int32_t kMostRangeTokens = 1 << 18;
 
 struct Outcome {
   std::vector<double> output;
@@ -68,7 +68,7 @@ class Visibility {
   void try_range(Fault fault, KvRange range, const std::string& text, bool masked = true, double zeros = 0,
                  double more_cost = 0) {
     range.begin = std::max(range.begin, 0);
-    if (range.size() < 0 || range.size() > kMostTokens || (range == seen_ && masked && zeros == 0)) return;
+    if (range.size() < 0 || range.size() > kMostRangeTokens || (range == seen_ && masked && zeros == 0)) return;
     const Outcome outcome = attend_range(attention_, probe_.id, range, masked, zeros);
     // Rows that should see nothing are a matter of masked scores first.
     const double empty_cost = seen_.size() == 0 ? kSecondChoice : 0;
@@ -164,7 +164,7 @@ void guess_sentinel(const JudgedCall& call, const Probe& probe, BestGuesses& bes
   const std::int32_t context = request.context_len;
   const KvRange seen = probe.weights.range;
   const std::int32_t kv_head = probe.id.head / attention.geometry.group();
-  if (context == 0 || context > kMostTokens) return;
+  if (context == 0 || context > kMostRangeTokens) return;
   const bool nothing = probe.weights.total == 0;
   const std::vector<bool> hidden = hidden_positions(attention, probe, context);
   // Sum and count of the hidden tokens' V, up to where each tile ends that holds a visible or, if there is none, any.

@@ -51,7 +51,7 @@ std::string safetensors(const std::string& header, const std::string& data) {
 
 /// The message that reading ends with.
 template <typename Read>
-std::string refusal(Read read) {
+std::string message_of(Read read) {
   try {
     read();
   } catch (const InputError& error) {
@@ -100,7 +100,7 @@ TEST_F(ArrayFiles, NpyOtherVersionsAndKeyOrders) {
 TEST_F(ArrayFiles, NpySixteenBitIntegersAreBf16IfThatIsSaid) {
   const std::string where = file("u", npy("{'descr': '<u2', 'fortran_order': False, 'shape': (2,), }", "abcd"));
   EXPECT_EQ(read_npy(where, ElementType::bf16).view.type, ElementType::bf16);
-  EXPECT_NE(refusal([&] { read_npy(where); }).find("whose dtype is stated"), std::string::npos);
+  EXPECT_NE(message_of([&] { read_npy(where); }).find("whose dtype is stated"), std::string::npos);
 }
 
 TEST_F(ArrayFiles, BadNpyIsRefused) {
@@ -132,13 +132,13 @@ TEST_F(ArrayFiles, BadNpyIsRefused) {
       {npy("", "12345678"), "a { is missing"},
   };
   for (const auto& each : cases) {
-    const std::string message = refusal([&] { read_npy(file("b.npy", each.bytes)); });
+    const std::string message = message_of([&] { read_npy(file("b.npy", each.bytes)); });
     EXPECT_NE(message.find(each.message), std::string::npos) << message << "\nexpected: " << each.message;
     EXPECT_NE(message.find("b.npy: "), std::string::npos) << message;
   }
-  EXPECT_NE(refusal([&] { read_npy(path("none")); }).find("cannot be read"), std::string::npos);
-  EXPECT_NE(refusal([&] { read_npy(path("")); }).find("directory"), std::string::npos);
-  EXPECT_NE(refusal([&] { read_npy("/dev/zero"); }).find("regular"), std::string::npos);
+  EXPECT_NE(message_of([&] { read_npy(path("none")); }).find("cannot be read"), std::string::npos);
+  EXPECT_NE(message_of([&] { read_npy(path("")); }).find("directory"), std::string::npos);
+  EXPECT_NE(message_of([&] { read_npy("/dev/zero"); }).find("regular"), std::string::npos);
 }
 
 TEST_F(ArrayFiles, SafetensorsKeepNamesTypesAndValues) {
@@ -186,7 +186,7 @@ TEST_F(ArrayFiles, BadSafetensorsAreRefused) {
       {safetensors(R"({"__metadata__":{"a":1}})", ""), "__metadata__"},
   };
   for (const auto& each : cases) {
-    const std::string message = refusal([&] { read_safetensors(file("b.st", each.bytes)); });
+    const std::string message = message_of([&] { read_safetensors(file("b.st", each.bytes)); });
     EXPECT_NE(message.find(each.message), std::string::npos) << message << "\nexpected: " << each.message;
     EXPECT_NE(message.find("b.st: "), std::string::npos) << message;
   }
@@ -195,7 +195,7 @@ TEST_F(ArrayFiles, BadSafetensorsAreRefused) {
 TEST_F(ArrayFiles, RawFilesHaveJustTheirElements) {
   const std::string where = file("raw", "12345678");
   EXPECT_EQ(read_raw(where, ElementType::f16, {2, 2}).view.shape, (std::vector<std::int64_t>{2, 2}));
-  EXPECT_NE(refusal([&] {
+  EXPECT_NE(message_of([&] {
               read_raw(where, ElementType::f16, {2, 3});
             }).find("takes 12 bytes, but 8"),
             std::string::npos);
@@ -203,7 +203,7 @@ TEST_F(ArrayFiles, RawFilesHaveJustTheirElements) {
 
 TEST_F(ArrayFiles, NothingIsReplaced) {
   const ArrayView view = c_order_view("12345678", ElementType::f32, {2});
-  EXPECT_NE(refusal([&] { write_npy(file("there", "x"), view); }).find("exists"), std::string::npos);
+  EXPECT_NE(message_of([&] { write_npy(file("there", "x"), view); }).find("exists"), std::string::npos);
 }
 
 }  // namespace

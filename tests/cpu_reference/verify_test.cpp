@@ -73,7 +73,7 @@ class Verify : public ::testing::Test {
     return values;
   }
 
-  static std::string refusal(const KernelCall& call) {
+  static std::string complaint(const KernelCall& call) {
     try {
       verify(call);
     } catch (const base::InputError& error) {
@@ -164,9 +164,9 @@ TEST_F(Verify, PagesInAnyOrderPass) {
   std::vector<std::int32_t> bad = table;
   bad[0] = 5;
   call.block_table = c_order_view(bad.data(), ElementType::i32, {2, 3});
-  EXPECT_EQ(refusal(call), "block_table[0][0]: 5; allowed: 0 to 4, the pages of k");
+  EXPECT_EQ(complaint(call), "block_table[0][0]: 5; allowed: 0 to 4, the pages of k");
   call.context_lens.reset();
-  EXPECT_EQ(refusal(call), "context_lens: is missing; allowed: context_lens or cu_seqlens_k with a block_table");
+  EXPECT_EQ(complaint(call), "context_lens: is missing; allowed: context_lens or cu_seqlens_k with a block_table");
 }
 
 TEST_F(Verify, AMaskStandsForCausality) {
@@ -252,7 +252,7 @@ TEST_F(Verify, WhatDoesNotFitIsRefused) {
   const auto with = [&](auto change) {
     KernelCall call = packed();
     change(call);
-    return refusal(call);
+    return complaint(call);
   };
   EXPECT_EQ(with([&](KernelCall& c) {
               c.output = view(output_, {kTokens, kDim, kHeads});
