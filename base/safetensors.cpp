@@ -134,7 +134,8 @@ std::vector<NamedArray> read_safetensors(const std::string& path) {
 void write_safetensors(const std::string& path, std::span<const std::pair<std::string, ArrayView>> tensors) {
   nlohmann::ordered_json header = nlohmann::ordered_json::object();
   std::int64_t at = 0;
-  for (const auto& [name, view] : tensors) {
+  for (const auto& [name, array] : tensors) {
+    const ArrayView& view = array;  // clang 14 captures no structured bindings
     const auto* const type =
         std::find_if(kTypes.begin(), kTypes.end(), [&](const TypeName& row) { return row.type == view.type; });
     const std::int64_t end = at + static_cast<std::int64_t>(bytes_of(view).size());
