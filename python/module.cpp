@@ -3,11 +3,13 @@
 
 #include "base/build_info.h"
 #include "base/error.h"
+#include "base/stop.h"
 #include "python/bindings.h"
 
 namespace {
 
-/// Bad input is a ValueError, what is missing on this machine a RuntimeError, with the line that the command prints.
+/// Bad input is a ValueError, what is missing on this machine a RuntimeError, with the line that the command prints;
+/// work that Ctrl-C ended is a KeyboardInterrupt.
 void translate(std::exception_ptr thrown) {
   try {
     if (thrown) std::rethrow_exception(thrown);
@@ -15,6 +17,8 @@ void translate(std::exception_ptr thrown) {
     PyErr_SetString(PyExc_ValueError, error.what());
   } catch (const splitwave::base::MissingError& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
+  } catch (const splitwave::base::Stopped&) {
+    if (PyErr_CheckSignals() == 0) PyErr_SetNone(PyExc_KeyboardInterrupt);
   }
 }
 

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "python/arguments.h"
 #include "python/bindings.h"
+#include "python/interruptible.h"
 #include "reports/record.h"
 #include "studies/advise.h"
 #include "studies/advise_export.h"
@@ -26,7 +27,7 @@ namespace splitwave::python {
 namespace py = pybind11;
 namespace {
 
-using Unlocked = py::call_guard<py::gil_scoped_release>;
+using Unlocked = py::call_guard<Interruptible>;
 
 std::vector<studies::Target> targets_of(const std::vector<Machine>& machines) {
   std::vector<studies::Target> targets;
@@ -49,7 +50,7 @@ std::vector<Machine> machines(const std::vector<std::string>& names, const py::o
   overrides.ctas_per_sm = static_cast<std::int32_t>(integer(ctas_per_sm, "ctas_per_sm", 1, Limits::ctas_per_sm));
   overrides.kernel = kernel;
   const std::int32_t team = thread_count(threads);
-  const py::gil_scoped_release unlocked;
+  const Interruptible unlocked;
   std::vector<studies::Target> found = studies::targets(names, overrides, team, measure_cpu);
   std::vector<Machine> result;
   for (std::size_t i = 0; i < found.size(); ++i) result.push_back({std::move(found[i]), names[i], overrides});
@@ -65,7 +66,7 @@ std::string advise(const std::string& model, const Machine& machine, const std::
   request.rules = rules;
   request.max_splits = static_cast<std::int32_t>(integer(max_splits, "max_splits", 1, studies::kMostMaxSplits));
   const std::int32_t team = thread_count(threads);
-  const py::gil_scoped_release unlocked;
+  const Interruptible unlocked;
   const studies::Advice advice =
       studies::advise(studies::question_of(request), machine.target, team, [](std::size_t) { raise_if_interrupted(); });
   const std::string command = studies::command_of(request, machine.given, machine.overrides, "json");
@@ -127,7 +128,7 @@ void bind_studies(py::module_& module) {
                        const std::vector<std::string>& axes, const std::vector<std::string>& schedules,
                        const py::object& threads) {
              const std::int32_t team = thread_count(threads);
-             const py::gil_scoped_release unlocked;
+             const Interruptible unlocked;
              return std::make_unique<Sweep>(workloads, machines, axes, schedules, team);
            }),
            py::arg("workloads"), py::arg("machines"), py::arg("axes"), py::arg("schedules"), py::arg("threads"))

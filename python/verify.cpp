@@ -17,6 +17,7 @@
 #include "python/arguments.h"
 #include "python/arrays.h"
 #include "python/bindings.h"
+#include "python/interruptible.h"
 #include "studies/verify_report.h"
 #include "workloads/limits.h"
 
@@ -93,7 +94,7 @@ py::tuple verify(const std::string& name, const base::Array& q, const base::Arra
   std::string json;
   std::string text;
   {
-    const py::gil_scoped_release unlocked;
+    const Interruptible unlocked;
     const cpu_reference::Verification verification = cpu_reference::verify(call, options);
     json = studies::verdict_json(name, verification);
     text = studies::verdict_text(name, verification);

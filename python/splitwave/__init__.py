@@ -11,7 +11,7 @@
     splitwave.verify(q, k, v, out, causal=True)                   # is my kernel right, and if not, why?
 
 Results are dicts with the keys of the command's --json; columns() makes a table of them. Bad input raises ValueError
-with the line that the command prints. Long calls let other threads run and end by Ctrl-C between two predictions.
+with the line that the command prints. Long calls let other threads run and end by Ctrl-C.
 """
 from ._arrays import ArrayLike
 from ._splits import SplitCount, SplitCounts
