@@ -4,7 +4,7 @@
 kernel, on decodes and on a causal prefill.
 
 Needs a CUDA device and PyTorch 2.5 or later with Triton, which the project's own tests do without: this example is not
-among them, and has not been run yet.
+among them. docs/gpu/h200_verify_torch.txt is what it printed on an H200 with PyTorch 2.11.
 
     python3 examples/verify_torch.py
 """
