@@ -23,4 +23,7 @@ class Interruptible {
   struct sigaction before_ = {};
 };
 
+/// Of functions that are bound: all of the call.
+using Unlocked = pybind11::call_guard<Interruptible>;
+
 }  // namespace splitwave::python

@@ -27,8 +27,6 @@ namespace splitwave::python {
 namespace py = pybind11;
 namespace {
 
-using Unlocked = py::call_guard<Interruptible>;
-
 std::vector<studies::Target> targets_of(const std::vector<Machine>& machines) {
   std::vector<studies::Target> targets;
   for (const Machine& machine : machines) targets.push_back(machine.target);

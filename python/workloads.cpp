@@ -8,6 +8,7 @@
 
 #include "python/arguments.h"
 #include "python/bindings.h"
+#include "python/interruptible.h"
 #include "schedules/schedules.h"
 #include "simulator/machine.h"
 #include "workloads/load.h"
@@ -15,8 +16,6 @@
 namespace splitwave::python {
 namespace py = pybind11;
 namespace {
-
-using Unlocked = py::call_guard<py::gil_scoped_release>;
 
 std::vector<std::string> schedule_names() {
   std::vector<std::string> names;
