@@ -46,7 +46,8 @@ Progress::~Progress() {
 void Progress::show(const std::string& label) {
   if (terminal_) {
     const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin_;
-    fmt::print(stderr, "\r\x1b[K{}", progress_line(done_, total_, elapsed.count(), label, terminal_width()));
+    const std::string line = progress_line(done_, total_, elapsed.count(), label, terminal_width());
+    std::fputs(("\r\x1b[K" + line).c_str(), stderr);  // a terminal that is gone is no reason to end
     std::fflush(stderr);
   }
 }

@@ -67,8 +67,9 @@ void append_result(std::string& out, const LineNames& names, std::int64_t bytes,
   append_field(out, R"(,"occupancy":)", timeline.occupancy);
   out += ",\"merge\":\"";
   out += to_string(plan.merge);
-  if (!simulated.kernel.config.empty()) (out += "\",\"kernel\":\"") += simulated.kernel.config;
-  out += "\",\"breakdown\":{\"launch\":";
+  out += '"';
+  if (!simulated.kernel.config.empty()) (out += ",\"kernel\":") += json_string(simulated.kernel.config);
+  out += ",\"breakdown\":{\"launch\":";
   append_number(out, timeline.breakdown.launch);
   append_field(out, R"(,"ramp":)", timeline.breakdown.ramp);
   append_field(out, R"(,"stream":)", timeline.breakdown.stream);

@@ -13,6 +13,7 @@
 #include "base/build_info.h"
 #include "base/error.h"
 #include "reports/record.h"
+#include "simulator/kernel.h"
 #include "simulator/machine.h"
 #include "studies/records.h"
 #include "studies/sweep_space.h"
@@ -128,6 +129,16 @@ TEST(SweepLines, VaryKernelsAndScheduleArguments) {
     EXPECT_EQ(record.seconds.has_value(), i % 2 == 0) << "a megabyte of shared memory fits on no SM: " << lines[i];
   }
   EXPECT_GT(*record_of_line(lines[2]).seconds, *record_of_line(lines[0]).seconds + 5e-6);
+}
+
+TEST(SweepLines, AKernelsConfigIsTextLikeAnyOther) {
+  std::string text = simulator::kernel_text(std::string(simulator::kOwnKernel));
+  for (std::size_t at = 0; (at = text.find("\"config\":\"", at)) != std::string::npos; at += 12)
+    text.insert(at + 10, "\\\"");
+  Target quoted = target("h200");
+  quoted.kernel = simulator::parse_kernel(text, "quoted");
+  const SweepSpace space = make_space({quoted}, {workloads::parse_spec("llama-3-8b:1q1s8k")}, {"batch=1"}, {"lean"});
+  EXPECT_TRUE(record_of_line(split_lines(all_lines(space, 1)).front()).kernel.value_or("").starts_with("\"r"));
 }
 
 TEST(SweepSpace, RefusesWhatCannotBeMeant) {
