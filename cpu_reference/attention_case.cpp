@@ -30,21 +30,6 @@ void load_as(const Elements& elements, std::int64_t first, std::int32_t count, d
   }
 }
 
-ElementType element_type(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::f16:
-      return ElementType::f16;
-    case Dtype::bf16:
-      return ElementType::bf16;
-    case Dtype::f32:
-      return ElementType::f32;
-    case Dtype::fp8_e4m3:
-    case Dtype::fp8_e5m2:
-      break;
-  }
-  throw std::logic_error("the oracle reads f16, bf16 and f32, not " + workloads::to_string(dtype));
-}
-
 /// How rows of `elements` elements lie by the workload's layout.
 KvPlaces places(const workloads::Workload& workload, const workloads::Tensors& tensors, std::int64_t elements) {
   const std::int64_t heads = workload.geometry.kv_heads;
@@ -66,6 +51,21 @@ KvPlaces places(const workloads::Workload& workload, const workloads::Tensors& t
 }
 
 }  // namespace
+
+ElementType element_type(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::f16:
+      return ElementType::f16;
+    case Dtype::bf16:
+      return ElementType::bf16;
+    case Dtype::f32:
+      return ElementType::f32;
+    case Dtype::fp8_e4m3:
+    case Dtype::fp8_e5m2:
+      break;
+  }
+  throw std::logic_error("the oracle reads f16, bf16 and f32, not " + workloads::to_string(dtype));
+}
 
 double element_at(const Elements& elements, std::int64_t index) {
   double value = 0;

@@ -19,6 +19,9 @@ struct Elements {
   base::ElementType type = base::ElementType::f32;
 };
 
+/// What elements of a workload's tensors are in memory. Throws std::logic_error for fp8, which has no tensors.
+base::ElementType element_type(workloads::Dtype dtype);
+
 /// Element `index` as double, which is exact for every floating-point type.
 double element_at(const Elements& elements, std::int64_t index);
 

@@ -10,6 +10,7 @@
 #include "base/memory.h"
 #include "base/output_files.h"
 #include "base/text.h"
+#include "cpu_reference/attention_case.h"
 #include "cpu_reference/oracle.h"
 #include "studies/verify_case.h"
 #include "workloads/load.h"
@@ -25,17 +26,6 @@ using workloads::KvLayout;
 
 /// Entries of a block table beyond a request's pages: a kernel that reads them shows it.
 constexpr std::int32_t kUnusedPage = 2147480000;
-
-ElementType type_of(workloads::Dtype dtype) {
-  switch (dtype) {
-    case workloads::Dtype::f16:
-      return ElementType::f16;
-    case workloads::Dtype::bf16:
-      return ElementType::bf16;
-    default:
-      return ElementType::f32;
-  }
-}
 
 /// What the views look at.
 struct Export {
@@ -113,7 +103,8 @@ void add_result(const workloads::Workload& workload, Export& e) {
   }
   e.lse.assign(exact.lse.begin(), exact.lse.end());
   const std::int64_t tokens = e.tensors.first_query.back();
-  e.views.emplace_back("output", c_order_view(e.output.data(), type_of(g.dtype), {tokens, g.query_heads, g.value_dim}));
+  e.views.emplace_back("output", c_order_view(e.output.data(), cpu_reference::element_type(g.dtype),
+                                              {tokens, g.query_heads, g.value_dim}));
   e.views.emplace_back("lse", c_order_view(e.lse.data(), ElementType::f32, {tokens, g.query_heads}));
 }
 
@@ -138,7 +129,7 @@ void export_tensors(const workloads::Workload& workload, const std::string& fold
     base::expect_absent(in / name);
   Export e;
   e.tensors = workloads::make_tensors(workload, base::available_memory_bytes());
-  const ElementType type = type_of(g.dtype);
+  const ElementType type = cpu_reference::element_type(g.dtype);
   e.views.emplace_back(
       "q", c_order_view(e.tensors.q.data(), type, {e.tensors.first_query.back(), g.query_heads, g.head_dim}));
   e.views.emplace_back("k", c_order_view(e.tensors.k.data(), type, kv_shape(workload, e.tensors, g.head_dim)));
