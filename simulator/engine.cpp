@@ -81,6 +81,17 @@ double Engine::fill_seconds(double bytes, const Fill& start) const {
   return std::max(law.latency_seconds, seconds + std::min(bytes, kernel_->first_tiles * tile) / start.share);
 }
 
+/// Wait of a further item of `bytes` in the queue of a full memory. The windows of all CTAs are in it, so that what is
+/// asked for comes as much later. Warps wait for each item's last tile, while nothing new is asked for in its place: a
+/// CTA with many short items falls behind those with few long ones, who take what it leaves. Where all items have the
+/// same length nobody gains by it.
+double Engine::queue_seconds(double bytes, const Fill& start) const {
+  if (!kernel_->refills_after_use || start.arithmetic_bound || start.share <= 0) return 0;
+  const double queue = 1 / start.share - 1 / work_->law.lone_rate();
+  const double shorter = 1 - bytes / work_->mean_item_bytes;
+  return work_->queued_bytes * std::max(0.0, queue) * std::max(0.0, shorter);
+}
+
 void Engine::enter_timed(std::int32_t index, double until) {
   Slot& slot = at(index);
   slot.until = until;
@@ -111,7 +122,7 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       if (entry == Entry::further || (entry == Entry::prefetched && !kernel_->refills_after_use)) {
         lead += kernel_->item_seconds;
       }
-      if (entry != Entry::prefetched) lead += fill_seconds(bytes, start);
+      lead += entry == Entry::prefetched ? queue_seconds(bytes, start) : fill_seconds(bytes, start);
       result_->slot_seconds.ramp += w * lead;
       return enter_timed(index, time + lead);
     }

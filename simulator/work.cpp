@@ -39,6 +39,10 @@ double new_pages(double kv_bytes) {
   return std::min(1.0, kv_bytes / page_bytes);
 }
 
+std::int32_t resident_ctas(const Plan& plan, std::int32_t fit) {
+  return plan.dispatch == schedules::Dispatch::queue ? std::min(fit, plan.workers) : fit;
+}
+
 /// Shares of the K and V that the items read.
 struct Shares {
   double dram = 1;    ///< that DRAM delivers
@@ -51,7 +55,7 @@ Shares shares_of(const Workload& workload, const Plan& plan, const Machine& mach
   if (machine.cpu || reads_once(workload, plan)) return {};
   const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
   Sharing sharing;
-  sharing.resident = plan.dispatch == schedules::Dispatch::queue ? std::min(resident, plan.workers) : resident;
+  sharing.resident = resident_ctas(plan, resident);
   sharing.kept_tokens = kept ? std::numeric_limits<double>::infinity() : kept_bytes(machine) / token_bytes;
   sharing.in_flight_tokens = static_cast<double>(kernel.bytes_in_flight) / token_bytes;
   const KvTokens tokens = count_shared_reads(workload, plan, sharing);
@@ -82,6 +86,20 @@ void look_at_outputs(const Plan& plan, Work& work) {
     work.cost_of_output.push_back(index_of_height[height]);
     work.output_rows += output.rows();
   }
+}
+
+/// How long items are, and how much of its window a CTA can fill with all that it reads.
+void look_at_items(const Plan& plan, std::int32_t resident, Work& work) {
+  std::int64_t tokens = 0;
+  std::int64_t items = 0;
+  for (const schedules::Item& item : plan.items) {
+    tokens += item.tokens();
+    items += item.tokens() > 0 ? 1 : 0;
+  }
+  if (items == 0) return;
+  const double bytes = static_cast<double>(tokens) * work.bytes_per_token;
+  work.mean_item_bytes = bytes / static_cast<double>(items);
+  work.queued_bytes = std::min(work.law.bytes_in_flight, bytes / std::min(plan.lists(), resident));
 }
 
 /// What all queries of each output see.
@@ -134,6 +152,7 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   if (kernel.refills_after_use) {
     work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;
   }
+  if (kernel.refills_after_use && kernel.prefetches_items) look_at_items(plan, resident_ctas(plan, resident), work);
   if (!warm) {
     work.cold_seconds =
         machine.cold_seconds * new_pages(kv) * kernel.cold_loads + machine.first_burst_seconds.value_or(0);

@@ -21,6 +21,8 @@ struct Work {
   std::vector<TokenSeconds> seconds_per_byte;  ///< arithmetic, for each height
   std::vector<std::int32_t> cost_of_output;    ///< index into heights; empty if there is only one
   MemoryLaw law;
+  double mean_item_bytes = 0;      ///< of the items that have tokens
+  double queued_bytes = 0;         ///< of a CTA's window, what it fills in the mean over its whole work
   double table_seconds = 0;        ///< of the first wave: from DRAM instead of L2
   double cold_seconds = 0;         ///< of the first wave: its dependent loads that touch pages that no TLB holds
   double crowd_start_seconds = 0;  ///< of the first wave, on a full device: besides the prologue

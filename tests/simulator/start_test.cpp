@@ -2,6 +2,7 @@
 // How a lone CTA of the project's own kinds of kernels starts and ends, by hand.
 #include <gtest/gtest.h>
 
+#include <cstddef>
 #include <optional>
 #include <utility>
 
@@ -58,6 +59,27 @@ TEST(Start, WhereTheMemoryIsFullTilesComeAtItsRate) {
   machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;  // 1 us a tile
   EXPECT_NEAR(seconds(10, ring(20), machine), 2.2 * kUs, kTolerance * kUs);
   EXPECT_NEAR(seconds(40, ring(20), machine), 5.2 * kUs, kTolerance * kUs);
+}
+
+/// Of two CTAs that share a full memory, one reads a long item and the other several short ones.
+TEST(Start, AShortItemWaitsForTheWindowsOfOthersWhereTheMemoryIsFull) {
+  Machine machine = toy::machine(2);
+  machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;
+  KernelProfile kernel = ring(20);
+  kernel.prefetches_items = true;
+  const workloads::Workload workload = toy::workload({400, 10, 10, 10, 10});
+  schedules::Plan plan = toy::one_cta_each(workload);
+  plan.cta_begin = {0, 1, 5};
+  const auto spans = simulate(workload, plan, machine, kernel, {.spans = true}).spans;
+  // Two windows of 20 KB take 4 us, one alone 1.2. The mean item has 88 tokens; one of 10 takes 2 us at half the rate.
+  const double wait = (4 - 1.2) * (1 - 10.0 / 88) * kUs;
+  for (std::size_t i = 2; i < 5; ++i) {
+    EXPECT_NEAR(spans[i].end_seconds - spans[i - 1].end_seconds, wait + 2 * kUs, kTolerance * kUs);
+  }
+  const workloads::Workload equal = toy::workload({10, 10, 10, 10});
+  plan = toy::one_cta_each(equal);
+  plan.cta_begin = {0, 2, 4};
+  EXPECT_NEAR(simulate(equal, plan, machine, kernel).seconds, 5.2 * kUs, kTolerance * kUs) << "all wait alike";
 }
 
 TEST(Start, AKernelThatHoldsItsItemWaitsForALatencyAndTheTransfer) {
