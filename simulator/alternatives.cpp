@@ -34,6 +34,7 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   kernel.bytes_in_flight *= costs.cluster;
   kernel.tile_tokens *= costs.cluster;
   kernel.most_tokens *= costs.cluster;
+  kernel.crowded_clocks = costs.crowded_clocks;
   for (double* clocks : {&kernel.chain_clocks, &kernel.single_item_chain_clocks, &kernel.paged_chain_clocks,
                          &kernel.paged_single_item_chain_clocks, &kernel.crowded_clocks}) {
     *clocks /= costs.cluster;

@@ -85,11 +85,20 @@ double Engine::fill_seconds(double bytes, const Fill& start) const {
 /// asked for comes as much later. Warps wait for each item's last tile, while nothing new is asked for in its place: a
 /// CTA with many short items falls behind those with few long ones, who take what it leaves. Where all items have the
 /// same length nobody gains by it.
+/// A cluster waits for the last of its CTAs: as the memory serves at random, 1 + ln c times as long for c of them.
+/// There equal items wait too, for the ln c, in a queue that is shorter by the share of the time that all CTAs wait.
 double Engine::queue_seconds(double bytes, const Fill& start) const {
   if (!kernel_->refills_after_use || start.arithmetic_bound || start.share <= 0) return 0;
-  const double queue = 1 / start.share - 1 / work_->law.lone_rate();
-  const double shorter = 1 - bytes / work_->mean_item_bytes;
-  return work_->queued_bytes * std::max(0.0, queue) * std::max(0.0, shorter);
+  const double queue = work_->queued_bytes / start.share;
+  const double lone = work_->queued_bytes / work_->law.lone_rate();
+  if (queue <= lone) return 0;
+  const double shorter = std::max(0.0, 1 - bytes / work_->mean_item_bytes);
+  const double last = std::log(kernel_->cluster);
+  // With a stream of t seconds the wait w is last * (queue * t / (t + w) - lone).
+  const double stream = bytes / start.share;
+  const double less = stream - last * lone;
+  const double together = (std::sqrt(less * less + 4 * last * queue * stream) - stream - last * lone) / 2;
+  return (queue - lone) * shorter * (1 + last) + std::max(0.0, together);
 }
 
 void Engine::enter_timed(std::int32_t index, double until) {

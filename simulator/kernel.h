@@ -83,7 +83,8 @@ struct KernelProfile {
   double single_item_first_round_seconds = 0;  ///< in place of first_round_seconds there
   double paged_chain_clocks = 0;               ///< in place of chain_clocks with paged K and V
   double paged_single_item_chain_clocks = 0;
-  double crowded_clocks = 0;        ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates
+  double crowded_clocks = 0;        ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates; of
+                                    ///< a kernel that holds its items, in ClusterCosts
   double item_crowded_seconds = 0;  ///< in place of item_seconds with as many CTAs on an SM as fit
   double crowd_start_seconds = 0;   ///< more of the first prologue if as many CTAs start as fit on the device
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
@@ -118,6 +119,7 @@ struct ClusterCosts {
   double fixed_seconds = 0;              ///< prologue and epilogue of the kernel that runs any plan; 0: there is none
   double single_item_fixed_seconds = 0;  ///< of the one for lists of one item; 0: there is none
   double merge_share = 1;                ///< of a merge's time per split that is left to each CTA of the cluster
+  double crowded_clocks = 0;             ///< KernelProfile::crowded_clocks, for a token of one CTA
 };
 
 /// One variant of a kernel file: a kernel and the geometries that it is for.

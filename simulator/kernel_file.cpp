@@ -97,7 +97,6 @@ void read_config(KernelVariant& variant, Constants& constants) {
   kernel.single_item_chain_clocks = clocks("single_item_chain_clocks", kernel.chain_clocks);
   kernel.paged_chain_clocks = clocks("paged_chain_clocks", kernel.chain_clocks);
   kernel.paged_single_item_chain_clocks = clocks("paged_single_item_chain_clocks", kernel.single_item_chain_clocks);
-  take(kernel.crowded_clocks, constants.optional_number("crowded_clocks", "clock", 1, 0, 1e6));
   kernel.item_crowded_seconds =
       constants.optional_number("item_crowded", "ns", 1e-9, 0, 1e6).value_or(kernel.item_seconds);
   take(kernel.crowd_start_seconds, constants.optional_number("crowd_start", "ns", 1e-9, 0, 1e6));
@@ -116,8 +115,14 @@ void read_config(KernelVariant& variant, Constants& constants) {
   const std::vector<double> single = constants.numbers("single_item_fixed", "ns", 1e-9, 0, 1e6, sizes.size());
   std::vector<double> merge_share(sizes.size(), 1);
   if (constants.has("merge_share")) merge_share = constants.numbers("merge_share", "1", 1, 0, 1, sizes.size());
+  std::vector<double> crowded(sizes.size(), 0);
+  if (kernel.most_tokens > 0) {
+    crowded = constants.numbers("crowded_clocks", "clock", 1, 0, 1e6, sizes.size());
+  } else if (const auto ring = constants.optional_number("crowded_clocks", "clock", 1, 0, 1e6)) {
+    crowded.assign(sizes.size(), *ring);
+  }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    variant.clusters.push_back({sizes[i], fixed[i], single[i], merge_share[i]});
+    variant.clusters.push_back({sizes[i], fixed[i], single[i], merge_share[i], crowded[i]});
   }
 }
 

@@ -145,20 +145,22 @@ class Writer {
 
   /// A kernel that holds its item: what an SM that is full takes for each CTA, and the rest of what a lone one takes.
   void whole_item() {
-    double crowded = 0;
+    Json crowded_clocks = Json::array();
     Json single = Json::array();
     for (std::size_t i = 0; i < probed_.clusters.size(); ++i) {
       const std::int32_t cluster = probed_.clusters[i];
       const double lone = times_.at(cluster, false, ProbeKind::item, times_.round(cluster));
       const double wave = times_.each(cluster, false, ProbeKind::waves);
       const double on_sm = probed_.resources[i].where.ctas_per_sm;
-      if (i == 0) crowded = on_sm > 1 ? wave / on_sm : 0;
-      single.push_back(rounded(std::max(0.0, lone - launch_ - latency_ - transfer(cluster) - crowded)));
+      const double crowded = on_sm > 1 ? wave / on_sm : 0;
+      crowded_clocks.push_back(rounded(std::max(0.0, crowded) * 1e-9 * base_.clock_hz / times_.round(1)));
+      // Not 0 where nothing is left over: that would say that there is no such kernel.
+      single.push_back(rounded(std::max(1.0, lone - launch_ - latency_ - transfer(cluster) - crowded)));
     }
     add("fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
     add("single_item_fixed", "ns", single);
     add("most_tokens", "token", times_.round(1), "derived");
-    add_clocks("crowded_clocks", crowded, times_.round(1));
+    add("crowded_clocks", "clock", crowded_clocks);
     table();
     single_crowd_start();
   }

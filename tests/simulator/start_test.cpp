@@ -2,6 +2,7 @@
 // How a lone CTA of the project's own kinds of kernels starts and ends, by hand.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <optional>
 #include <utility>
@@ -80,6 +81,22 @@ TEST(Start, AShortItemWaitsForTheWindowsOfOthersWhereTheMemoryIsFull) {
   plan = toy::one_cta_each(equal);
   plan.cta_begin = {0, 2, 4};
   EXPECT_NEAR(simulate(equal, plan, machine, kernel).seconds, 5.2 * kUs, kTolerance * kUs) << "all wait alike";
+}
+
+TEST(Start, AClusterWaitsForTheLastOfItsCtas) {
+  Machine machine = toy::machine(2);
+  machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;
+  KernelProfile kernel = ring(20);
+  kernel.prefetches_items = true;
+  kernel.cluster = 4;
+  const workloads::Workload equal = toy::workload({10, 10, 10, 10});
+  schedules::Plan plan = toy::one_cta_each(equal);
+  plan.cta_begin = {0, 2, 4};
+  const double wait = simulate(equal, plan, machine, kernel).seconds - 5.2 * kUs;
+  // All wait ln 4 of a queue of two windows, 4 us, for the share of the time in which a CTA asks for more: of each item
+  // that takes 2 us of transfer.
+  EXPECT_NEAR(wait, std::log(4) * (4 * kUs * 2 * kUs / (2 * kUs + wait) - 1.2 * kUs), kTolerance * kUs);
+  EXPECT_GT(wait, 0.5 * kUs);
 }
 
 TEST(Start, AKernelThatHoldsItsItemWaitsForALatencyAndTheTransfer) {

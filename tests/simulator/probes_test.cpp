@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shipped constants give back the microbenchmarks that they come from.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <string>
+
+#include "schedules/schedules.h"
+#include "simulator/alternatives.h"
+#include "simulator/simulate.h"
+
+namespace splitwave::simulator {
+namespace {
+
+struct Wave {
+  std::string config;
+  std::int32_t head_dim = 0;
+  auto operator<=>(const Wave&) const = default;
+};
+
+/// Nanoseconds of a further wave of items of 16 tokens on kernels that hold them, from launches of two and of six.
+std::map<Wave, double> measured_waves() {
+  std::ifstream file(SPLITWAVE_SOURCE_DIR "/docs/gpu/h200_microbenchmarks.csv");
+  const std::regex row(R"((r\d+w\d+s1t\d+c\d+)_d(\d+)_waves_single,([26]),[^,]*,[^,]*,([^,]*),ns,.*)");
+  std::map<Wave, double> waves;
+  std::smatch part;
+  for (std::string line; std::getline(file, line);) {
+    if (!std::regex_match(line, part, row)) continue;
+    waves[{part[1], std::stoi(part[2])}] += (part[3] == "6" ? 1 : -1) * std::stod(part[4]) / 4;
+  }
+  return waves;
+}
+
+double seconds(std::int32_t waves, const KernelProfile& kernel, workloads::Workload workload, const Machine& machine) {
+  schedules::Grid grid = grid_of(machine, kernel);
+  const std::int32_t resident = grid.resident();
+  grid.tile_q = kernel.most_rows;
+  grid.tile_kv = 16;
+  workload.requests.assign(static_cast<std::size_t>(waves) * static_cast<std::size_t>(resident), {1, 16});
+  const schedules::Plan plan = schedules::make_plan("fixed-split:1", workload, grid);
+  const auto run = as_run(kernel, workload, plan, resident);
+  return simulate(workload, plan, machine, run.value(), {.l2 = L2State::warm}).seconds;
+}
+
+TEST(Probes, WavesOfShortItemsAreGivenBackForEverySizeOfCluster) {
+  const KernelFamily family = load_kernel(std::string(kOwnKernel));
+  const Machine machine = load_machine("h200-calibrated");
+  const std::map<Wave, double> waves = measured_waves();
+  ASSERT_GT(waves.size(), 30U);
+  for (const auto& [wave, nanoseconds] : waves) {
+    workloads::Workload workload;
+    workload.name = wave.config;
+    workload.geometry.kind = workloads::AttentionKind::mqa;
+    workload.geometry.query_heads = 8 * (wave.config[1] - '0');
+    workload.geometry.kv_heads = 1;
+    workload.geometry.head_dim = workload.geometry.value_dim = wave.head_dim;
+    workload.requests = {{1, 16}};
+    bool found = false;
+    for (const KernelProfile& kernel : alternatives(family, workload, machine, kAnyRows)) {
+      if (kernel.config != wave.config) continue;
+      found = true;
+      const double one = (seconds(6, kernel, workload, machine) - seconds(2, kernel, workload, machine)) / 4;
+      EXPECT_NEAR(one * 1e9, nanoseconds, 0.01 * nanoseconds) << wave.config << " " << wave.head_dim;
+    }
+    EXPECT_TRUE(found) << wave.config;
+  }
+}
+
+}  // namespace
+}  // namespace splitwave::simulator
