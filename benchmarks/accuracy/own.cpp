@@ -202,17 +202,19 @@ std::int32_t sms_of(const std::string& machine) {
 }  // namespace
 
 std::string own_times(const std::string& records) {
-  std::string text = "schedule,shape,sms,microseconds,config\n";
+  reports::Table table;
+  table.columns = {{"schedule"}, {"shape"}, {"sms"}, {"microseconds"}, {"config"}};
   std::istringstream lines(base::read_text_file(records));
   for (std::string line; std::getline(lines, line);) {
     const base::JsonValue document = base::parse_document(line, records);
     const base::Fields record(document, records, "");
     if (record.text("executor") != "cuda" || !record.has("seconds")) continue;
     if (record.has("chosen")) continue;  // its plan's tiles are the choice's, not the schedule's
-    text += fmt::format("{},{},{},{:.4f},{}\n", record.text("schedule"), record.text("workload"),
-                        sms_of(record.text("machine")), record.number("seconds", 0, 1e6) * 1e6, record.text("kernel"));
+    table.rows.push_back({record.text("schedule"), record.text("workload"),
+                          std::to_string(sms_of(record.text("machine"))),
+                          fmt::format("{:.4f}", record.number("seconds", 0, 1e6) * 1e6), record.text("kernel")});
   }
-  return text;
+  return reports::to_csv(table);
 }
 
 std::vector<JudgedPoint> judge_own(std::span<const Point> points, const studies::Target& whole) {

@@ -96,9 +96,19 @@ workloads::Workload shape_of(const std::vector<std::string>& fields, const Place
 }  // namespace
 
 std::vector<std::string> fields_of(const std::string& line, char separator) {
-  std::vector<std::string> fields;
-  std::stringstream stream(line);
-  for (std::string field; std::getline(stream, field, separator);) fields.push_back(field);
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    const char c = line[i];
+    if (c == '"') {
+      if (!quoted && i > 0 && line[i - 1] == '"') fields.back() += c;  // a doubled one is text
+      quoted = !quoted;
+    } else if (c == separator && !quoted) {
+      fields.emplace_back();
+    } else {
+      fields.back() += c;
+    }
+  }
   return fields;
 }
 

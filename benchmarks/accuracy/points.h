@@ -19,7 +19,7 @@ struct Point {
   std::int32_t sms = 0;          ///< that it ran on; 0: all of the device's
 };
 
-/// The parts of a text between separators.
+/// The parts of a text between separators. A part in quotes may hold separators, and quotes twice (RFC 4180).
 std::vector<std::string> fields_of(const std::string& line, char separator);
 
 /// Shapes (id, batch, query heads, KV heads, head dim, value dim, context: one, or one per request joined by ';').

@@ -37,6 +37,12 @@ class Figures : public testing::Test {
   std::vector<JudgedPoint> predictions_;
 };
 
+TEST(Fields, InQuotesMayHoldSeparatorsAndQuotes) {
+  EXPECT_EQ(fields_of("fa2,\"h=64/8,d=64/step=7\",0", ','),
+            (std::vector<std::string>{"fa2", "h=64/8,d=64/step=7", "0"}));
+  EXPECT_EQ(fields_of("\"a \"\"b\"\"\",", ','), (std::vector<std::string>{"a \"b\"", ""}));
+}
+
 TEST_F(Figures, ErrorsAreRelativeToTheMeasuredTime) {
   const Summary first =
       summarize(predictions_, [](const JudgedPoint& one) { return one.point->workload.name == "first"; });
