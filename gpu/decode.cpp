@@ -139,6 +139,11 @@ void Decoder::launch(const DevicePointers& pointers) {
   launch_kernel(p.merge, &p.merge_params, s.stream.get());
 }
 
+void Decoder::poison_partials() {
+  state_->workspace.partials.fill_bytes(0xff);
+  state_->workspace.partial_sums.fill_bytes(0xff);
+}
+
 void Decoder::capture(const std::vector<DevicePointers>& pointers) {
   State& s = *state_;
   SPLITWAVE_CUDA_CHECK(cudaStreamBeginCapture(s.stream.get(), cudaStreamCaptureModeThreadLocal));

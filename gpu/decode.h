@@ -133,6 +133,9 @@ class Decoder {
   /// Queues the kernels of the plan on this decoder's stream.
   void launch(const DevicePointers& pointers);
 
+  /// Fills the partial results with NaN, so that one that nobody writes shows. For a decoder at rest (synchronize()).
+  void poison_partials();
+
   /// Captures `pointers.size()` launches, one after another, as a graph that replay() runs.
   void capture(const std::vector<DevicePointers>& pointers);
   void replay();
