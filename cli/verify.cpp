@@ -13,6 +13,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/verify_invariance.h"
 #include "reports/junit.h"
 #include "studies/verify_case.h"
 #include "studies/verify_report.h"
@@ -28,6 +29,7 @@ struct VerifyVerbOptions {
   std::vector<std::string> arrays;
   studies::CaseOptions settings;
   std::string junit;
+  InvarianceOptions invariance;
   bool json = false;
 };
 
@@ -120,6 +122,7 @@ void run_tensors(const VerifyVerbOptions& options, Summary& summary) {
 }
 
 int run_verify(const VerifyVerbOptions& options) {
+  if (options.invariance.asked) return run_batch_invariance(options.invariance, options.workload, options.json);
   if (options.workload.workload.empty() == options.tensors.empty()) {
     throw base::InputError("verify needs a case; allowed: either -w WORKLOAD with --output FILE, or --tensors PATH");
   }
@@ -193,7 +196,8 @@ void add_verify(CLI::App& program, int& status) {
       "  splitwave verify -w llama-3-8b:2q1s1k --output mine.npy\n"
       "  splitwave verify --tensors case --output mine.npy --lse lse.npy\n"
       "  splitwave verify --tensors case.safetensors --causal --json\n"
-      "  splitwave verify --tensors cases --junit verdicts.xml");
+      "  splitwave verify --tensors cases --junit verdicts.xml\n"
+      "  splitwave verify --batch-invariance -w llama-3-8b:4q1s4k --gpu h200 --schedule fixed-size:1024,lean");
   add_workload_options(*verb, options->workload);
   verb->get_option("--workload")->required(false);
   verb->add_option("--output", options->output,
@@ -212,7 +216,8 @@ void add_verify(CLI::App& program, int& status) {
       ->type_name("NAME=FILE");
   add_settings(*verb, options->settings);
   add_new_file_option(*verb, "--junit", options->junit, "write the verdicts as JUnit XML")->type_name("FILE.xml");
-  add_json_option(*verb, options->json, "one verdict per line (docs/verify.md)");
+  add_json_option(*verb, options->json, "one verdict per line (docs/verify.md), or one schedule's answer");
+  add_invariance_options(*verb, options->invariance);
   verb->callback([options, &status] { status = run_verify(*options); });
 }
 

@@ -209,6 +209,7 @@ HostResult run(const Workload& workload, const workloads::Tensors& tensors, cons
   DeviceTensors on_device = DeviceTensors::upload(workload, tensors);
   on_device.poison_outputs();
   Decoder decoder(capacity_of(workload, plan, config));
+  decoder.poison_partials();
   decoder.set_plan(workload, on_device.addressing(), plan, config, options);
   decoder.launch(on_device.pointers(0));
   decoder.synchronize();

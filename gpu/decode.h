@@ -166,7 +166,7 @@ class Decoder {
   std::unique_ptr<State> state_;
 };
 
-/// The whole way once: upload, run, download. Throws as the parts do.
+/// The whole way once, on poisoned memory: upload, run, download. Throws as the parts do.
 HostResult run(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
                const KernelConfig& config, const LaunchOptions& options = {});
 

@@ -51,15 +51,19 @@ struct DevicePlan {
   gpu::KernelConfig config;
 };
 
+gpu::KernelConfig config_of(const Workload& workload, const simulator::KernelProfile& kernel) {
+  if (kernel.config.empty()) {
+    gpu::kernel_configs(workload);  // says what the kernels take
+    throw base::InputError(fmt::format("workload {}: no CUDA kernel is compiled for it", workload.name));
+  }
+  return gpu::parse_kernel_config(kernel.config);
+}
+
 DevicePlan plan_for(const std::string& schedule, const Workload& workload, const Target& target, bool spans) {
   PredictOptions predict_options;
   predict_options.spans = spans;
   DevicePlan result{predict(workload, schedule, target, predict_options), {}};
-  if (result.predicted.kernel.config.empty()) {
-    gpu::kernel_configs(workload);  // says what the kernels take
-    throw base::InputError(fmt::format("workload {}: no CUDA kernel is compiled for it", workload.name));
-  }
-  result.config = gpu::parse_kernel_config(result.predicted.kernel.config);
+  result.config = config_of(workload, result.predicted.kernel);
   return result;
 }
 
@@ -265,6 +269,19 @@ Target device_target(const DeviceConstants& constants) {
   Target result = target_here(is_known ? calibrated : machine, std::string(simulator::kOwnKernel));
   result.name = name_here(machine);
   return result;
+}
+
+BatchRunner cuda_batch_runner() {
+  require_cuda();
+  BatchRunner runner;
+  runner.executor = kCudaExecutor;
+  runner.has_configs = true;
+  runner.run = [](const Workload& workload, const workloads::Tensors& tensors, const Prediction& planned) {
+    const gpu::KernelConfig config = config_of(workload, planned.kernel);
+    gpu::HostResult out = gpu::run(workload, tensors, planned.plan, config);
+    return cpu_reference::Result<float>{std::move(out.output), std::move(out.lse)};
+  };
+  return runner;
 }
 
 Executor cuda_executor(const TimingBudget& budget, std::int32_t sms, const DeviceConstants& constants) {

@@ -16,7 +16,8 @@ _splitwave_options() {
       echo "$workload --schedule --algorithm --executor --threads --sms --samples --repeat --energy --calibration --out --trace --json" ;;
     verify)
       echo "$workload --output --lse --tensors --array --causal --no-causal --window --scale --lse-base --layout" \
-        '--kv-layout --weights --sixteen-bits --no-diagnosis --junit --json' ;;
+        '--kv-layout --weights --sixteen-bits --no-diagnosis --junit --json' \
+        "--batch-invariance $machine --schedule --executor --threads" ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
