@@ -124,6 +124,28 @@ TEST_F(VerifyVerb, AFolderOfCasesIsSummedUp) {
   EXPECT_EQ(splitwave({"verify", "--tensors", folder_.file("cases"), "--junit", junit}).status, 2);
 }
 
+TEST_F(VerifyVerb, SeveralWorkloadsHaveAFolderOfOutputs) {
+  const std::string suite =
+      folder_.write("suite.jsonl", splitwave({"workload", "show", "--json", "-w", kWorkload}).out +
+                                       splitwave({"workload", "show", "--json", "-w", "h=2/1,d=32:1q1s50"}).out +
+                                       splitwave({"workload", "show", "--json", "-w", "h=2/1,d=32:1q1s60"}).out);
+  const std::string cases = exported("cases", suite);
+  const Outcome good = splitwave({"verify", "-w", suite, "--output", cases});
+  EXPECT_EQ(good.status, 0) << good.err;
+  EXPECT_NE(good.out.find("3 cases: 3 passed, 0 failed, 0 could not be judged"), std::string::npos) << good.out;
+  std::filesystem::copy_file(spoiled(cases + "/001/output.npy"), cases + "/001/output.npy",
+                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::remove(cases + "/002/output.npy");
+  std::filesystem::remove(cases + "/000/lse.npy");
+  const Outcome bad = splitwave({"verify", "-w", suite, "--output", cases});
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_NE(bad.out.find("PASS " + std::string(kWorkload)), std::string::npos) << bad.out;
+  EXPECT_NE(bad.out.find("FAIL h=2/1,d=32:1q1s50"), std::string::npos) << bad.out;
+  EXPECT_NE(bad.out.find("3 cases: 1 passed, 1 failed, 1 could not be judged"), std::string::npos) << bad.out;
+  EXPECT_NE(bad.err.find("002/output.npy"), std::string::npos) << bad.err;
+  EXPECT_EQ(splitwave({"verify", "-w", suite, "--output", cases, "--lse", cases + "/000/output.npy"}).status, 2);
+}
+
 TEST_F(VerifyVerb, BadInputIsOneLine) {
   const std::string a = exported("a");
   const struct {
