@@ -4,7 +4,9 @@
 #include <fmt/format.h>
 #include <omp.h>
 
+#include <exception>
 #include <latch>
+#include <mutex>
 #include <system_error>
 
 #include "base/error.h"
@@ -36,6 +38,23 @@ struct ForkOrder {
 #endif
 };
 
+/// The first exception of a team.
+class FirstThrown {
+ public:
+  /// For a catch block.
+  void keep() {
+    const std::lock_guard lock(mutex_);
+    if (!thrown_) thrown_ = std::current_exception();
+  }
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::exception_ptr thrown_;
+};
+
 }  // namespace
 
 #if defined(__SANITIZE_THREAD__)
@@ -43,14 +62,20 @@ __attribute__((no_sanitize("thread")))
 #endif
 void parallel(int threads, const std::function<void(int, int)>& body) {
   ForkOrder order;
+  FirstThrown first;
   order.give(0);
 #pragma omp parallel num_threads(threads)
   {
     order.take(0);
-    body(omp_get_thread_num(), omp_get_num_threads());
+    try {
+      body(omp_get_thread_num(), omp_get_num_threads());
+    } catch (...) {
+      first.keep();
+    }
     order.give(1);
   }
   order.take(1);
+  first.rethrow();
 }
 
 std::vector<std::thread> start_threads(int count, const std::function<void()>& body) {

@@ -7,8 +7,9 @@
 
 namespace splitwave::base {
 
-/// Runs body(thread, team size) on each thread of an OpenMP team of `threads`; OpenMP may give fewer. The body must not
-/// throw.
+/// Runs body(thread, team size) on each thread of an OpenMP team of `threads`; OpenMP may give fewer. What the body
+/// throws (the first, if several do) is thrown here when all threads have ended: out of the team it would end the
+/// process.
 void parallel(int threads, const std::function<void(int, int)>& body);
 
 /// Starts up to `count` threads that each run the body, as many as the system gives. The body must not throw.

@@ -14,10 +14,13 @@
 #include "studies/algorithms.h"
 #include "studies/choose.h"
 #include "studies/measure.h"
+#include "studies/repeat.h"
 #include "studies/traced_plan.h"
 
 namespace splitwave::cli {
 namespace {
+
+constexpr std::int64_t kMostRepeats = 1'000'000;
 
 struct RunOptions {
   WorkloadOptions workload;
@@ -98,12 +101,12 @@ int run_all(const RunOptions& options) {
   if (!options.json) {
     const std::string table =
         algorithms ? reports::algorithm_table(sink.records()) : reports::record_table(sink.records());
-    print(table + '\n' + checks.sentence() + '\n');
+    print(table + '\n' + checks.sentence() + '\n' + studies::merge_orders(sink.records()));
   }
-  if (!checks.wrong.empty()) {
+  if (!checks.passed()) {
     complain(checks.sentence());
   }
-  return checks.wrong.empty() ? kGood : kCheckFailed;
+  return checks.passed() ? kGood : kCheckFailed;
 }
 
 }  // namespace
@@ -118,6 +121,7 @@ void add_run(CLI::App& program, int& status) {
       "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean --sms 64\n"
       "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean --energy\n"
       "  splitwave run -w llama-3-8b:4q1s4k --schedule fa2,lean --trace measured.json\n"
+      "  splitwave run -w llama-3-8b:4q1s4k --schedule lean --repeat 100\n"
       "  splitwave run -w llama-3-8b:1q1s4k --algorithm flash-attention-1,flash-decoding:128x16");
   add_workload_options(*verb, options->workload);
   add_schedule_option(*verb, options->schedules);
@@ -126,6 +130,11 @@ void add_run(CLI::App& program, int& status) {
   add_device_sms_option(*verb, options->executor.sms);
   add_calibration_option(*verb, options->executor.constants);
   add_samples_option(*verb, options->budget.samples);
+  verb->add_option("--repeat", options->budget.repeats,
+                   "run each plan so many times more, on poisoned memory, and compare output and LSE bit by bit with "
+                   "the first of these runs (docs/determinism.md)")
+      ->type_name("N")
+      ->check(integer_between(2, kMostRepeats));
   add_energy_option(*verb, options->budget.energy_seconds);
   add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");
   add_new_file_option(*verb, "--trace", options->trace,
@@ -141,6 +150,7 @@ void add_run(CLI::App& program, int& status) {
       ->type_name("A,B,...")
       ->excludes("--schedule")
       ->excludes("--threads")
+      ->excludes("--repeat")
       ->excludes("--trace");
   verb->callback([options, &status] { status = run_all(*options); });
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -13,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/verify_invariance.h"
 #include "reports/junit.h"
 #include "studies/verify_case.h"
 #include "studies/verify_report.h"
@@ -28,6 +30,7 @@ struct VerifyVerbOptions {
   std::vector<std::string> arrays;
   studies::CaseOptions settings;
   std::string junit;
+  InvarianceOptions invariance;
   bool json = false;
 };
 
@@ -78,13 +81,35 @@ void run_case(const VerifyVerbOptions& options, const std::string& name, bool al
   summary.cases.push_back(std::move(done));
 }
 
+/// Several workloads: the output of each in a folder with its number, as `workload tensors` numbers them.
+void run_workloads(const VerifyVerbOptions& options, const std::vector<workloads::Workload>& loaded, Summary& summary) {
+  if (loaded.empty() || !std::filesystem::is_directory(options.output)) {
+    throw base::InputError(fmt::format(
+        "--workload stands for {} workloads; allowed: one, whose output is judged, or several with --output "
+        "FOLDER that holds 000/output.npy and so on, as workload tensors numbers them",
+        loaded.size()));
+  }
+  if (!options.lse.empty()) {
+    throw base::InputError(
+        fmt::format("--lse {}: of several workloads LSEs lie beside the outputs; allowed: 000/lse.npy and so on in the "
+                    "folder of --output",
+                    base::printable(options.lse)));
+  }
+  Progress progress(static_cast<double>(loaded.size()));
+  for (std::size_t i = 0; i < loaded.size(); ++i) {
+    progress.show(loaded[i].name);
+    const std::string folder = fmt::format("{}/{:03}/", options.output, i);
+    const std::string lse = std::filesystem::exists(folder + "lse.npy") ? folder + "lse.npy" : "";
+    run_case(options, loaded[i].name, false, summary,
+             [&] { return studies::verify_workload(loaded[i], folder + "output.npy", lse, options.settings); });
+    progress.add(1);
+  }
+}
+
 void run_workload(const VerifyVerbOptions& options, Summary& summary) {
   if (options.output.empty()) throw base::InputError("--output is missing; allowed: the kernel's output, with -w");
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
-  if (loaded.size() != 1) {
-    throw base::InputError(
-        fmt::format("--workload stands for {} workloads; allowed: one, whose output is judged", loaded.size()));
-  }
+  if (loaded.size() != 1) return run_workloads(options, loaded, summary);
   run_case(options, loaded.front().name, true, summary,
            [&] { return studies::verify_workload(loaded.front(), options.output, options.lse, options.settings); });
 }
@@ -120,6 +145,7 @@ void run_tensors(const VerifyVerbOptions& options, Summary& summary) {
 }
 
 int run_verify(const VerifyVerbOptions& options) {
+  if (options.invariance.asked) return run_batch_invariance(options.invariance, options.workload, options.json);
   if (options.workload.workload.empty() == options.tensors.empty()) {
     throw base::InputError("verify needs a case; allowed: either -w WORKLOAD with --output FILE, or --tensors PATH");
   }
@@ -191,13 +217,17 @@ void add_verify(CLI::App& program, int& status) {
       program.add_subcommand("verify", "Judge a kernel's output against the oracle, and say what is wrong with it");
   verb->footer(
       "  splitwave verify -w llama-3-8b:2q1s1k --output mine.npy\n"
+      "  splitwave verify -w suite.json --output outputs\n"
       "  splitwave verify --tensors case --output mine.npy --lse lse.npy\n"
       "  splitwave verify --tensors case.safetensors --causal --json\n"
-      "  splitwave verify --tensors cases --junit verdicts.xml");
+      "  splitwave verify --tensors cases --junit verdicts.xml\n"
+      "  splitwave verify --batch-invariance -w llama-3-8b:4q1s4k --gpu h200 --schedule fixed-size:1024,lean");
   add_workload_options(*verb, options->workload);
   verb->get_option("--workload")->required(false);
-  verb->add_option("--output", options->output,
-                   "the kernel's output: FILE.npy, or FILE,DTYPE,SHAPE of raw elements (o.bin,f16,2x32x128)")
+  verb->add_option(
+          "--output", options->output,
+          "the kernel's output: FILE.npy, or FILE,DTYPE,SHAPE of raw elements (o.bin,f16,2x32x128); of several "
+          "workloads, a folder with 000/output.npy and so on")
       ->type_name("FILE[,DTYPE,SHAPE]");
   verb->add_option("--lse", options->lse, "the kernel's LSE, the same way")->type_name("FILE[,DTYPE,SHAPE]");
   verb->add_option(
@@ -212,7 +242,8 @@ void add_verify(CLI::App& program, int& status) {
       ->type_name("NAME=FILE");
   add_settings(*verb, options->settings);
   add_new_file_option(*verb, "--junit", options->junit, "write the verdicts as JUnit XML")->type_name("FILE.xml");
-  add_json_option(*verb, options->json, "one verdict per line (docs/verify.md)");
+  add_json_option(*verb, options->json, "one verdict per line (docs/verify.md), or one schedule's answer");
+  add_invariance_options(*verb, options->invariance);
   verb->callback([options, &status] { status = run_verify(*options); });
 }
 

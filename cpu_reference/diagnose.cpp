@@ -165,30 +165,87 @@ bool nan_behind(const AttentionCase& attention, const Coordinates& at) {
   return std::isnan(element_at(attention.k, kv_offset(attention, attention.k_rows, at.request, context, kv_head)));
 }
 
-/// NaN where the exact output has none, in rows whose tiles reach beyond their contexts into memory that holds NaN.
-std::optional<Finding> nan_tail(const JudgedCall& call, const std::vector<RowFigures>& rows) {
-  const AttentionCase& attention = call.attention;
-  std::int64_t mismatched = 0;
+bool is_nan(const JudgedCall& call, const RowFigures& row) {
+  return row.mismatched > 0 && std::isnan(call.output_at(row.at.request, row.at.query, row.at.head, row.at.element));
+}
+
+/// Rows that are NaN and would be (explained), that are not and would be (spared), and that are and would not be.
+struct NanRows {
   std::int64_t explained = 0;
   std::int64_t spared = 0;
+  std::int64_t others = 0;
+  bool fits() const { return explained > 0 && others * 9 <= explained && spared * 10 <= explained; }
+};
+
+/// As if a kernel with tiles of so many tokens did not mask its last tile; 1: whatever the tile, if there is a NaN
+/// behind the context.
+NanRows unmasked_with(std::int32_t tile, const JudgedCall& call, const std::vector<RowFigures>& rows) {
+  NanRows counts;
   for (const RowFigures& row : rows) {
-    mismatched += row.mismatched > 0 ? 1 : 0;
-    if (!nan_behind(attention, row.at)) continue;
-    if (row.mismatched == 0) {
-      ++spared;
-      continue;
-    }
-    const bool nan = std::isnan(call.output_at(row.at.request, row.at.query, row.at.head, row.at.element));
-    explained += nan ? 1 : 0;
+    const std::int32_t context = call.attention.requests[static_cast<std::size_t>(row.at.request)].context_len;
+    const bool expected = (tile == 1 || context % tile != 0) && nan_behind(call.attention, row.at);
+    const bool nan = is_nan(call, row);
+    if (row.mismatched == 0 && !expected) continue;
+    counts.explained += nan && expected ? 1 : 0;
+    counts.spared += expected && row.mismatched == 0 ? 1 : 0;
+    counts.others += row.mismatched > 0 && !(nan && expected) ? 1 : 0;
   }
-  if (explained == 0 || explained * 10 < mismatched * 9 || spared * 10 > explained) return std::nullopt;
+  return counts;
+}
+
+/// NaN where the exact output has none, in rows whose tiles reach beyond their contexts into memory that holds NaN.
+std::optional<Finding> nan_tail(const JudgedCall& call, const std::vector<RowFigures>& rows) {
+  for (const std::int32_t tile : {1, 16, 32, 64, 128, 256}) {
+    const NanRows counts = unmasked_with(tile, call, rows);
+    if (!counts.fits()) continue;
+    Finding finding;
+    finding.fault = Fault::unmasked_tail;
+    finding.text =
+        "the output is NaN in rows whose last tile reaches into unused slots that hold NaN: the tail is not masked";
+    finding.explained = static_cast<double>(counts.explained) / static_cast<double>(counts.explained + counts.others);
+    finding.evidence_nats = 5 * static_cast<double>(counts.explained);
+    finding.rows = counts.explained;
+    return finding;
+  }
+  return std::nullopt;
+}
+
+/// NaN in requests of a paged cache where no unmasked tail would have put it: in such whose own pages are full, or
+/// beside others whose tails hold NaN and that have none. Then a page with unused slots, which hold NaN, is read as
+/// another.
+std::optional<Finding> nan_page(const JudgedCall& call, const std::vector<RowFigures>& rows) {
+  const AttentionCase& attention = call.attention;
+  std::vector<std::int64_t> nans(attention.requests.size());
+  std::vector<std::int64_t> all(attention.requests.size());
+  std::int64_t mismatched = 0;
+  std::int64_t nan_rows = 0;
+  bool unused_nan = false;
+  for (const RowFigures& row : rows) {
+    const auto request = static_cast<std::size_t>(row.at.request);
+    ++all[request];
+    mismatched += row.mismatched > 0 ? 1 : 0;
+    unused_nan = unused_nan || nan_behind(attention, row.at);
+    if (!is_nan(call, row)) continue;
+    ++nans[request];
+    ++nan_rows;
+  }
+  if (attention.page_size == 0 || !unused_nan || nan_rows == 0 || nan_rows * 10 < mismatched * 9) return std::nullopt;
+  std::string requests;
+  for (std::size_t request = 0; request < all.size(); ++request) {
+    if (nans[request] == 0) continue;
+    if (nans[request] * 2 < all[request]) return std::nullopt;  // whoever reads a page has the NaN
+    if (requests.empty()) requests = fmt::format("{}", request);
+  }
   Finding finding;
-  finding.fault = Fault::unmasked_tail;
-  finding.text =
-      "the output is NaN in rows whose last tile reaches into unused slots that hold NaN: the tail is not masked";
-  finding.explained = static_cast<double>(explained) / static_cast<double>(mismatched);
-  finding.evidence_nats = 5 * static_cast<double>(explained);
-  finding.rows = explained;
+  finding.fault = Fault::swapped_pages;
+  finding.text = fmt::format(
+      "the output is NaN in request {}{}, where no unmasked tail would put it: a page with unused slots, which hold "
+      "NaN, "
+      "is read where another belongs",
+      requests, std::count_if(nans.begin(), nans.end(), [](std::int64_t n) { return n > 0; }) > 1 ? " and others" : "");
+  finding.explained = static_cast<double>(nan_rows) / static_cast<double>(mismatched);
+  finding.evidence_nats = 5 * static_cast<double>(nan_rows);
+  finding.rows = nan_rows;
   return finding;
 }
 
@@ -277,7 +334,9 @@ std::vector<Finding> diagnose(const JudgedCall& call, const BoundedResult& bound
   std::array<Score, kFaults> scores;
   for (std::size_t i = 0; i < probes.size(); ++i) add_guesses(*guesses[i], probes[i], scores);
   std::vector<Finding> findings = found(scores);
-  for (const auto& finding : {nan_tail(call, rows), empty_rows(call, bounded, rows), lse_base(call, bounded, rows)}) {
+  std::optional<Finding> nan = nan_tail(call, rows);
+  if (!nan) nan = nan_page(call, rows);
+  for (const auto& finding : {nan, empty_rows(call, bounded, rows), lse_base(call, bounded, rows)}) {
     if (finding) findings.push_back(*finding);
   }
   std::stable_sort(findings.begin(), findings.end(),

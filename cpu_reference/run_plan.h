@@ -23,6 +23,9 @@ using WorkspacePtr = std::unique_ptr<Workspace, WorkspaceDeleter>;
 WorkspacePtr make_workspace(const workloads::Workload& workload, const schedules::Plan& plan, int threads,
                             Isa isa = best_isa());
 
+/// Fills the partial results with NaN, so that one that nobody writes shows.
+void poison(Workspace& workspace);
+
 /// Runs a valid plan with `threads` OpenMP threads as CTAs: K and V in the workload's dtype, sums in fp32, each K/V
 /// row loaded once for all query rows of the item's tile. Lists that hardware or a queue hands out go in order to
 /// whichever thread is free; of a fixed grid, thread t takes lists t, t + threads, and so on. Merges come after all

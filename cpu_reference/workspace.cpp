@@ -2,6 +2,7 @@
 #include "cpu_reference/workspace.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -62,6 +63,15 @@ Workspace::Workspace(const workloads::Workload& workload, const schedules::Plan&
 
 void WorkspaceDeleter::operator()(Workspace* workspace) const {
   delete workspace;
+}
+
+void poison(Workspace& workspace) {
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+  RowStates& partials = workspace.partials;
+  const std::int64_t rows = static_cast<std::int64_t>(partials.max.size());
+  std::fill(partials.max.begin(), partials.max.end(), kNan);
+  std::fill(partials.weight.begin(), partials.weight.end(), kNan);
+  std::fill_n(partials.sums.data(), rows * workspace.dims.value_dim, kNan);
 }
 
 WorkspacePtr make_workspace(const workloads::Workload& workload, const schedules::Plan& plan, int threads, Isa isa) {

@@ -139,6 +139,11 @@ void Decoder::launch(const DevicePointers& pointers) {
   launch_kernel(p.merge, &p.merge_params, s.stream.get());
 }
 
+void Decoder::poison_partials() {
+  state_->workspace.partials.fill_bytes(0xff);
+  state_->workspace.partial_sums.fill_bytes(0xff);
+}
+
 void Decoder::capture(const std::vector<DevicePointers>& pointers) {
   State& s = *state_;
   SPLITWAVE_CUDA_CHECK(cudaStreamBeginCapture(s.stream.get(), cudaStreamCaptureModeThreadLocal));
@@ -204,6 +209,7 @@ HostResult run(const Workload& workload, const workloads::Tensors& tensors, cons
   DeviceTensors on_device = DeviceTensors::upload(workload, tensors);
   on_device.poison_outputs();
   Decoder decoder(capacity_of(workload, plan, config));
+  decoder.poison_partials();
   decoder.set_plan(workload, on_device.addressing(), plan, config, options);
   decoder.launch(on_device.pointers(0));
   decoder.synchronize();

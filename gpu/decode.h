@@ -133,6 +133,9 @@ class Decoder {
   /// Queues the kernels of the plan on this decoder's stream.
   void launch(const DevicePointers& pointers);
 
+  /// Fills the partial results with NaN, so that one that nobody writes shows. For a decoder at rest (synchronize()).
+  void poison_partials();
+
   /// Captures `pointers.size()` launches, one after another, as a graph that replay() runs.
   void capture(const std::vector<DevicePointers>& pointers);
   void replay();
@@ -163,7 +166,7 @@ class Decoder {
   std::unique_ptr<State> state_;
 };
 
-/// The whole way once: upload, run, download. Throws as the parts do.
+/// The whole way once, on poisoned memory: upload, run, download. Throws as the parts do.
 HostResult run(const workloads::Workload& workload, const workloads::Tensors& tensors, const schedules::Plan& plan,
                const KernelConfig& config, const LaunchOptions& options = {});
 

@@ -16,6 +16,9 @@ void bind_studies(pybind11::module_& module);
 /// SplitCounts, for a serving loop.
 void bind_split_counts(pybind11::module_& module);
 
+/// ScheduleChoices, for a serving loop.
+void bind_schedule_choices(pybind11::module_& module);
+
 /// Array and what makes one of Python's, verify().
 void bind_verify(pybind11::module_& module);
 

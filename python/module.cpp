@@ -32,5 +32,6 @@ PYBIND11_MODULE(_splitwave, module) {
   splitwave::python::bind_workloads(module);
   splitwave::python::bind_studies(module);
   splitwave::python::bind_split_counts(module);
+  splitwave::python::bind_schedule_choices(module);
   splitwave::python::bind_verify(module);
 }

@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "python/arguments.h"
+#include "python/batch.h"
 #include "python/bindings.h"
 #include "studies/advise_request.h"
 #include "studies/split_cache.h"
-#include "workloads/limits.h"
 #include "workloads/workload.h"
 
 namespace splitwave::python {
@@ -49,8 +49,7 @@ class SplitCounts {
   std::tuple<std::string, std::int32_t, double> get(const std::vector<std::int64_t>& context_lens,
                                                     std::int64_t query_len) {
     const std::lock_guard lock(mutex_);
-    set_requests(context_lens, query_len);
-    validate(workload_);
+    set_requests(workload_, context_lens, query_len);
     const studies::Alternative& best = cache_.get(workload_);
     return {best.schedule, best.num_splits, best.seconds};
   }
@@ -61,20 +60,6 @@ class SplitCounts {
   }
 
  private:
-  /// What does not fit into 32 bits is outside the format's limits by far; validate() tells the rest.
-  void set_requests(const std::vector<std::int64_t>& context_lens, std::int64_t query_len) {
-    workload_.requests.clear();
-    for (const std::int64_t length : context_lens) {
-      const bool fits = length >= 0 && length <= workloads::kMaxContextLen;
-      if (!fits || query_len < 1 || query_len > workloads::kMaxQueryLen) {
-        throw base::InputError(fmt::format(
-            "context_lens[{}]: a context of {} tokens with {} query tokens is not allowed; allowed: 0 to {}, 1 to {}",
-            workload_.requests.size(), length, query_len, workloads::kMaxContextLen, workloads::kMaxQueryLen));
-      }
-      workload_.requests.push_back({static_cast<std::int32_t>(query_len), static_cast<std::int32_t>(length)});
-    }
-  }
-
   std::mutex mutex_;
   workloads::Workload workload_;
   studies::SplitCache cache_;

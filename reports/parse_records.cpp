@@ -15,12 +15,12 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 34> kRecordKeys = {
+constexpr std::array<Key, 35> kRecordKeys = {
     "workload",     "schedule",  "executor",    "machine",   "chosen",           "seconds",      "seconds_p20",
     "seconds_p80",  "samples",   "interrupted", "bytes",     "bytes_per_second", "num_splits",   "ctas",
     "waves",        "occupancy", "merge",       "kernel",    "read_seconds",     "plan_seconds", "joules",
     "sm_clock_mhz", "speed_up",  "probes",      "breakdown", "traffic",          "energy",       "io",
-    "error",        "failure",   "device",      "driver",    "commit",           "version"};
+    "error",        "repeat",    "failure",     "device",    "driver",           "commit",       "version"};
 constexpr std::array<Key, 5> kSpeedUpKeys = {"over", "median", "low", "high", "pairs"};
 constexpr std::array<Key, 9> kProbesKeys = {"read_by_one",  "read_by_all",  "seconds_per_kv_byte",
                                             "fork_seconds", "item_seconds", "merge_seconds_per_row_split",
@@ -31,6 +31,7 @@ constexpr std::array<Key, 6> kTrafficKeys = {"kv_dram_read",   "kv_l2_read",    
 constexpr std::array<Key, 6> kEnergyKeys = {"idle", "sms", "dram", "l2", "shared", "arithmetic"};
 constexpr std::array<Key, 6> kIoKeys = {"q", "kv", "scores", "output", "statistics", "partials"};
 constexpr std::array<Key, 3> kErrorKeys = {"relative_l2", "rmse", "max_abs"};
+constexpr std::array<Key, 3> kRepeatKeys = {"runs", "differing", "first"};
 constexpr double kMost = std::numeric_limits<double>::max();
 
 std::optional<double> number(const Fields& fields, Key key) {
@@ -90,6 +91,12 @@ RecordError read_error(const Fields& fields) {
                      number(fields, "max_abs").value_or(kUnknown)};
 }
 
+RecordRepeat read_repeat(const Fields& fields) {
+  constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  return RecordRepeat{fields.integer("runs", 2, most), fields.integer("differing", 0, most),
+                      fields.optional_line("first").value_or("")};
+}
+
 Record read_record(const base::JsonValue& json, const std::string& where) {
   const Fields fields(json, where, "", kRecordKeys);
   Record record;
@@ -135,6 +142,9 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   }
   if (fields.has("error")) {
     record.error = read_error(Fields(fields.at("error"), where, "error", kErrorKeys));
+  }
+  if (fields.has("repeat")) {
+    record.repeat = read_repeat(Fields(fields.at("repeat"), where, "repeat", kRepeatKeys));
   }
   record.failure = fields.optional_line("failure");
   record.device = fields.optional_line("device");

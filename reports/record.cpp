@@ -102,6 +102,12 @@ Json error_json(const RecordError& error) {
   return object;
 }
 
+Json repeat_json(const RecordRepeat& repeat) {
+  Json object = {{"runs", repeat.runs}, {"differing", repeat.differing}};
+  if (!repeat.first.empty()) object["first"] = repeat.first;
+  return object;
+}
+
 }  // namespace
 
 std::string schedule_words(const Record& record) {
@@ -156,6 +162,9 @@ std::string to_json(const Record& record) {
   }
   if (record.error) {
     object["error"] = error_json(*record.error);
+  }
+  if (record.repeat) {
+    object["repeat"] = repeat_json(*record.repeat);
   }
   put(object, "failure", record.failure);
   put(object, "device", record.device);

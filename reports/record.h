@@ -58,6 +58,14 @@ struct RecordSpeedUp {
   bool operator==(const RecordSpeedUp&) const = default;
 };
 
+/// Runs of a plan whose outputs and LSEs were set against the first run's, bit by bit.
+struct RecordRepeat {
+  std::int64_t runs = 0;       ///< the first included
+  std::int64_t differing = 0;  ///< of them, those with other bits than the first
+  std::string first;           ///< the first of these, and where it differs first; empty if none does
+  bool operator==(const RecordRepeat&) const = default;
+};
+
 /// One flat line of result; predicted and measured records have the same shape. What does not apply is absent. The
 /// keys, their units and their meaning are in docs/records.md.
 struct Record {
@@ -90,6 +98,7 @@ struct Record {
   std::optional<schedules::Energy> energy;  ///< predicted parts of `joules`
   std::optional<RecordIo> io;
   std::optional<RecordError> error;
+  std::optional<RecordRepeat> repeat;
   std::optional<std::string> failure;  ///< why there is no time, for points that cannot run
   std::optional<std::string> device;   ///< name that the CUDA driver gives the device
   std::optional<std::string> driver;   ///< version of the device's driver

@@ -19,6 +19,11 @@ std::string whole_number(std::int64_t value) {
   return fmt::format("{}", value);
 }
 
+std::string repeat_words(const RecordRepeat& repeat) {
+  return repeat.differing == 0 ? fmt::format("{}, bitwise equal", repeat.runs)
+                               : fmt::format("{} of {} differ", repeat.differing, repeat.runs);
+}
+
 }  // namespace
 
 std::string record_table(std::span<const Record> records) {
@@ -43,6 +48,9 @@ std::string record_table(std::span<const Record> records) {
   } else {
     table.columns.push_back({"occupancy", Align::right});
   }
+  const bool repeated =
+      std::any_of(records.begin(), records.end(), [](const Record& record) { return record.repeat.has_value(); });
+  if (repeated) table.columns.push_back({"repeated runs"});
   if (energy) table.columns.push_back({"energy", Align::right});
   std::string failures;
   for (const Record& record : records) {
@@ -66,6 +74,7 @@ std::string record_table(std::span<const Record> records) {
     } else {
       row.push_back(or_dash(record.occupancy, format_percent));
     }
+    if (repeated) row.push_back(or_dash(record.repeat, repeat_words));
     if (energy) row.push_back(or_dash(record.joules, format_joules));
     table.rows.push_back(std::move(row));
   }

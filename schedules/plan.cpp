@@ -61,4 +61,19 @@ std::string to_string(MergeKind merge) {
   return "";
 }
 
+std::string_view merge_order(MergeKind merge) {
+  switch (merge) {
+    case MergeKind::none:
+      return "each output is the sum of one CTA";
+    case MergeKind::kernel:
+      return "a second kernel joins the parts of an output in the order of their tokens";
+    case MergeKind::host_cta:
+      return "the CTA with an output's first part waits for the others and joins them in the order of their tokens";
+    case MergeKind::last_arriver:
+      return "the CTA that ends last joins the parts of an output in the order of their tokens, whatever the order in "
+             "which they arrived";
+  }
+  return "";
+}
+
 }  // namespace splitwave::schedules

@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workloads/workload.h"
@@ -106,5 +107,9 @@ std::int64_t tiles(const Plan& plan, const Item& item);
 
 std::string to_string(Dispatch dispatch);
 std::string to_string(MergeKind merge);
+
+/// What the order of a merge rests on, in words. All of them join the parts of an output in the order of their slots
+/// (invariant 6): they differ in who does it, and when.
+std::string_view merge_order(MergeKind merge);
 
 }  // namespace splitwave::schedules

@@ -21,12 +21,24 @@ void CheckCount::add(const reports::Record& record, const cpu_reference::Errors&
   }
 }
 
+void CheckCount::add_repeat(const reports::Record& record) {
+  ++repeated;
+  if (record.repeat->differing == 0) return;
+  unequal.push_back(fmt::format("{} by {}: {} of {} runs differ from the first, {}", record.workload, record.schedule,
+                                record.repeat->differing, record.repeat->runs, record.repeat->first));
+}
+
 std::string CheckCount::sentence() const {
   std::string text = wrong.empty() ? fmt::format("All {} outputs are within tolerance of the oracle.", checked)
                                    : fmt::format("{} of {} outputs are out of tolerance, the first: {}.", wrong.size(),
                                                  checked, wrong.front());
   if (unchecked > 0) {
     text += fmt::format(" {} more were not checked: too large for the oracle.", unchecked);
+  }
+  if (repeated > 0) {
+    text += unequal.empty() ? fmt::format(" The runs of each of {} plans are bitwise equal.", repeated)
+                            : fmt::format(" {} of {} plans gave other bits when they ran again, the first: {}.",
+                                          unequal.size(), repeated, unequal.front());
   }
   return text;
 }

@@ -28,18 +28,28 @@ struct TimingBudget {
   double most_seconds = std::numeric_limits<double>::infinity();
   /// On a GPU: replays of each plan for so long under its energy counter. 0: no energy is measured.
   double energy_seconds = 0;
+  /// Runs of each plan whose outputs are compared bit by bit with the first; below 2: none.
+  std::int32_t repeats = 0;
 };
 
 /// How the outputs fared against the oracle.
 struct CheckCount {
   std::int64_t checked = 0;
-  std::int64_t unchecked = 0;      ///< too large for the oracle
-  std::vector<std::string> wrong;  ///< one line per output that is out of tolerance
+  std::int64_t unchecked = 0;        ///< too large for the oracle
+  std::vector<std::string> wrong;    ///< one line per output that is out of tolerance
+  std::int64_t repeated = 0;         ///< plans that were run again and again
+  std::vector<std::string> unequal;  ///< one line per plan of these whose runs did not have the same bits
 
   /// Counts an output, and keeps a line about it if it is out of tolerance.
   void add(const reports::Record& record, const cpu_reference::Errors& errors, const cpu_reference::Tolerance& limit);
 
-  /// One sentence for people.
+  /// Counts a plan that was run again and again, and keeps a line about it if its runs were not bitwise equal.
+  void add_repeat(const reports::Record& record);
+
+  /// Whether all that was checked was right.
+  bool passed() const { return wrong.empty() && unequal.empty(); }
+
+  /// One sentence for people, and one more about repeated runs.
   std::string sentence() const;
 };
 

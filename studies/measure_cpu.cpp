@@ -18,6 +18,7 @@
 #include "studies/measure.h"
 #include "studies/predict.h"
 #include "studies/records.h"
+#include "studies/repeat.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::studies {
@@ -156,6 +157,19 @@ reports::Record measured_record(const Contender& one, const Workload& workload, 
   return record;
 }
 
+/// The plan again and again, each time on poisoned memory.
+reports::RecordRepeat repeat_plan(const Contender& one, const Workload& workload, const workloads::Tensors& tensors,
+                                  std::int32_t threads, std::int32_t repeats) {
+  const schedules::Plan& plan = one.planned.plan;
+  const cpu_reference::WorkspacePtr workspace = cpu_reference::make_workspace(workload, plan, threads);
+  return repeat_runs(workload, repeats, [&](std::int32_t index) {
+    cpu_reference::Result<float> result = poisoned_result(workload, index);
+    cpu_reference::poison(*workspace);
+    cpu_reference::run_plan(workload, tensors, plan, *workspace, threads, result);
+    return result;
+  });
+}
+
 /// The plan's timelines, predicted from what is known of the CPU and of one more run.
 void trace_plan(Contender& one, const Workload& workload, const Target& cpu, std::vector<TracedPlan>& traces) {
   PredictOptions options;
@@ -197,6 +211,10 @@ void measure_on_cpu(const Workload& workload, const std::vector<std::string>& sc
       if (output.traces != nullptr) trace_plan(*one, workload, cpu, *output.traces);
       reports::Record record = measured_record(*one, workload, cpu, baseline, errors);
       output.checks.add(record, errors, cpu_reference::tolerance(workload.geometry.dtype));
+      if (budget.repeats > 1) {
+        record.repeat = repeat_plan(*one, workload, tensors, cpu.machine.sms, budget.repeats);
+        output.checks.add_repeat(record);
+      }
       output.watcher.record(std::move(record));
     }
     output.watcher.done(bytes * kTimingReads);

@@ -22,6 +22,7 @@
 #include "studies/choose.h"
 #include "studies/predict.h"
 #include "studies/records.h"
+#include "studies/repeat.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::studies {
@@ -50,15 +51,19 @@ struct DevicePlan {
   gpu::KernelConfig config;
 };
 
+gpu::KernelConfig config_of(const Workload& workload, const simulator::KernelProfile& kernel) {
+  if (kernel.config.empty()) {
+    gpu::kernel_configs(workload);  // says what the kernels take
+    throw base::InputError(fmt::format("workload {}: no CUDA kernel is compiled for it", workload.name));
+  }
+  return gpu::parse_kernel_config(kernel.config);
+}
+
 DevicePlan plan_for(const std::string& schedule, const Workload& workload, const Target& target, bool spans) {
   PredictOptions predict_options;
   predict_options.spans = spans;
   DevicePlan result{predict(workload, schedule, target, predict_options), {}};
-  if (result.predicted.kernel.config.empty()) {
-    gpu::kernel_configs(workload);  // says what the kernels take
-    throw base::InputError(fmt::format("workload {}: no CUDA kernel is compiled for it", workload.name));
-  }
-  result.config = gpu::parse_kernel_config(result.predicted.kernel.config);
+  result.config = config_of(workload, result.predicted.kernel);
   return result;
 }
 
@@ -114,9 +119,20 @@ void trace_plan(const DevicePlan& planned, const Workload& workload, const Targe
   traces.push_back(measured_trace(decoder.recording(), made, workload, device.name, device.sms));
 }
 
-/// Times the plan, then runs it once more on poisoned outputs and sets them against the oracle's.
+/// The decoder's plan once, on poisoned outputs and partial results.
+cpu_reference::Result<float> run_poisoned(OnDevice& here, gpu::Decoder& decoder) {
+  here.tensors.poison_outputs();
+  decoder.poison_partials();
+  decoder.launch(here.tensors.pointers(0));
+  decoder.synchronize();
+  gpu::HostResult out = here.tensors.download();
+  return {std::move(out.output), std::move(out.lse)};
+}
+
+/// Times the plan, then runs it again on poisoned memory: as often as is asked for bit by bit, and once more to set it
+/// against the oracle's answer.
 void run_plan(const DevicePlan& planned, const Workload& workload, const Target& target, OnDevice& here,
-              const gpu::MeasureOptions& options, double energy_seconds, const MeasureOutput& to) {
+              const gpu::MeasureOptions& options, const TimingBudget& budget, const MeasureOutput& to) {
   const schedules::Plan& plan = planned.predicted.plan;
   gpu::Decoder decoder(gpu::capacity_of(workload, plan, planned.config));
   const gpu::HostWork host = decoder.set_plan(workload, here.tensors.addressing(), plan, planned.config);
@@ -126,25 +142,24 @@ void run_plan(const DevicePlan& planned, const Workload& workload, const Target&
   set_times(record, timing.median, timing.p20, timing.p80, timing.samples);
   record.read_seconds = here.read_seconds;
   record.plan_seconds = host.encode + host.upload;
-  if (energy_seconds > 0) {
-    if (const std::optional<gpu::LaunchEnergy> energy = gpu::time_energy(decoder, timing, energy_seconds)) {
+  if (budget.energy_seconds > 0) {
+    if (const std::optional<gpu::LaunchEnergy> energy = gpu::time_energy(decoder, timing, budget.energy_seconds)) {
       record.joules = energy->joules;
       record.sm_clock_mhz = energy->sm_clock_mhz;
     }
   }
-  if (!here.exact) {
-    ++to.checks.unchecked;
-    to.watcher.record(std::move(record));
-    return;
+  if (budget.repeats > 1) {
+    record.repeat =
+        repeat_runs(workload, budget.repeats, [&](std::int32_t /*index*/) { return run_poisoned(here, decoder); });
+    to.checks.add_repeat(record);
   }
-  here.tensors.poison_outputs();
-  decoder.launch(here.tensors.pointers(0));
-  decoder.synchronize();
-  gpu::HostResult out = here.tensors.download();
-  const cpu_reference::Errors errors =
-      cpu_reference::compare(cpu_reference::Result<float>{std::move(out.output), std::move(out.lse)}, *here.exact);
-  record.error = record_error(errors);
-  to.checks.add(record, errors, cpu_reference::tolerance(workload.geometry.dtype));
+  if (here.exact) {
+    const cpu_reference::Errors errors = cpu_reference::compare(run_poisoned(here, decoder), *here.exact);
+    record.error = record_error(errors);
+    to.checks.add(record, errors, cpu_reference::tolerance(workload.geometry.dtype));
+  } else {
+    ++to.checks.unchecked;
+  }
   to.watcher.record(std::move(record));
 }
 
@@ -217,7 +232,7 @@ void measure_on_cuda(const Workload& workload, const std::vector<std::string>& s
         here = bring(workload, options);
         to.watcher.done(cuda_work(workload, schedules.size()));
       }
-      run_plan(planned, workload, target, *here, options, budget.energy_seconds, to);
+      run_plan(planned, workload, target, *here, options, budget, to);
       if (to.traces != nullptr) trace_plan(planned, workload, target, *here, *to.traces);
     } catch (const base::InputError& error) {
       to.watcher.record(failed_record(workload.name, schedule, kCudaExecutor, target.name, error.what()));
@@ -254,6 +269,19 @@ Target device_target(const DeviceConstants& constants) {
   Target result = target_here(is_known ? calibrated : machine, std::string(simulator::kOwnKernel));
   result.name = name_here(machine);
   return result;
+}
+
+BatchRunner cuda_batch_runner() {
+  require_cuda();
+  BatchRunner runner;
+  runner.executor = kCudaExecutor;
+  runner.has_configs = true;
+  runner.run = [](const Workload& workload, const workloads::Tensors& tensors, const Prediction& planned) {
+    const gpu::KernelConfig config = config_of(workload, planned.kernel);
+    gpu::HostResult out = gpu::run(workload, tensors, planned.plan, config);
+    return cpu_reference::Result<float>{std::move(out.output), std::move(out.lse)};
+  };
+  return runner;
 }
 
 Executor cuda_executor(const TimingBudget& budget, std::int32_t sms, const DeviceConstants& constants) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 
+#include "studies/batch_invariance.h"
 #include "studies/measure.h"
 
 namespace splitwave::studies {
@@ -26,6 +27,10 @@ struct DeviceConstants {
 /// shipped machine that it is, calibrated where that is shipped too; with the SMs of the thread's partition. Throws as
 /// require_cuda(), and InputError if `constants` are of other SMs or no such files.
 Target device_target(const DeviceConstants& constants = {});
+
+/// The current CUDA device as what runs the batches of studies/batch_invariance.h: plans of device_target(), by the
+/// config that the prediction names. Throws as require_cuda().
+BatchRunner cuda_batch_runner();
 
 /// The current CUDA device, or a part of its SMs (gpu/sm_partition.h); 0: all. Throws as device_target(), and
 /// InputError if it cannot be parted so.

@@ -20,6 +20,11 @@ Target device_target(const DeviceConstants& /*constants*/) {
   return {};
 }
 
+BatchRunner cuda_batch_runner() {
+  require_cuda();
+  return {};
+}
+
 Executor cuda_executor(const TimingBudget& /*budget*/, std::int32_t /*sms*/, const DeviceConstants& /*constants*/) {
   require_cuda();
   return {};

@@ -174,6 +174,19 @@ std::optional<Prediction> predict_with(double limit_seconds, const workloads::Wo
   return result;
 }
 
+Prediction predict_on_config(const workloads::Workload& workload, std::string_view schedule, std::string_view config,
+                             const Target& target, const PredictOptions& options) {
+  for (const simulator::KernelProfile& kernel : configs_for(workload, schedule, target, 0)) {
+    if (kernel.config != config) continue;
+    constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+    if (auto made = predict_with(kNoLimit, workload, schedule, kernel, target, options)) return std::move(*made);
+  }
+  throw base::InputError(
+      fmt::format("schedule {}: config {} of its kernel cannot run a batch of {} requests; allowed: "
+                  "one that can run every batch",
+                  schedule, config, workload.requests.size()));
+}
+
 schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
                          const PredictOptions& options) {
   schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for

@@ -71,6 +71,11 @@ std::optional<Prediction> predict_with(double limit_seconds, const workloads::Wo
                                        std::string_view schedule, const simulator::KernelProfile& kernel,
                                        const Target& target, const PredictOptions& options = {});
 
+/// A schedule on the compiled config of its kernel that has this name ("r1w4s4t16c1"), whatever is fastest. Throws
+/// InputError if its kernel has no such config for the workload, or if that cannot run the plan.
+Prediction predict_on_config(const workloads::Workload& workload, std::string_view schedule, std::string_view config,
+                             const Target& target, const PredictOptions& options = {});
+
 /// The same with one kernel, or nothing if it cannot run the plan or a bound shows that it takes longer than
 /// `limit_seconds`.
 std::optional<Simulated> run_within(double limit_seconds, const workloads::Workload& workload,

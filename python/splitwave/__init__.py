@@ -8,12 +8,14 @@
     splitwave.advise("llama-3-8b", gpu="h100-sxm")                # the best split counts of what is installed
     splitwave.sweep("llama-3-8b:1q1s8k", {"sms": "100:200:4"})    # what if?
     splitwave.SplitCounts("llama-3-8b", gpu="h100-sxm")([4096])   # num_splits for a serving loop
+    splitwave.ScheduleChoices("llama-3-8b")([4096]).schedule      # the fastest schedule for a serving loop
     splitwave.verify(q, k, v, out, causal=True)                   # is my kernel right, and if not, why?
 
 Results are dicts with the keys of the command's --json; columns() makes a table of them. Bad input raises ValueError
 with the line that the command prints. Long calls let other threads run and end by Ctrl-C.
 """
 from ._arrays import ArrayLike
+from ._choices import ScheduleChoice, ScheduleChoices
 from ._splits import SplitCount, SplitCounts
 from ._splitwave import commit as __commit__
 from ._splitwave import gpu_names as gpus
@@ -30,6 +32,8 @@ __all__ = [
     "Geometry",
     "KvStorage",
     "Request",
+    "ScheduleChoice",
+    "ScheduleChoices",
     "SplitCount",
     "SplitCounts",
     "Verification",

@@ -6,8 +6,8 @@ import os
 from typing import NamedTuple, Optional, Sequence, Union
 
 from . import _splitwave
-from ._studies import native_machines
-from ._workloads import WorkloadLike, native_workloads
+from ._studies import native_model_and_machine
+from ._workloads import WorkloadLike
 
 
 class SplitCount(NamedTuple):
@@ -53,14 +53,8 @@ class SplitCounts:
         ctas_per_sm: Optional[int] = None,
         kernel: Optional[Union[str, "os.PathLike[str]"]] = None,
     ) -> None:
-        if isinstance(model, str):
-            like = [_splitwave.parse_spec(model + ":1q1s1")]
-        else:
-            like = native_workloads(model)
-        machines = native_machines(gpu, sms, bandwidth, l2, clock, ctas_per_sm, kernel, None, False)
-        if len(like) != 1 or len(machines) != 1:
-            raise ValueError(f"{len(like)} models and {len(machines)} machines are given; allowed: one of each")
-        self._counts = _splitwave.SplitCounts(like[0], machines[0], library, max_splits)
+        like, machine = native_model_and_machine(model, gpu, sms, bandwidth, l2, clock, ctas_per_sm, kernel)
+        self._counts = _splitwave.SplitCounts(like, machine, library, max_splits)
 
     def best(self, context_lens: Sequence[int], query_len: int = 1) -> SplitCount:
         """The best count for a batch of requests with these contexts, in tokens, their `query_len` query tokens

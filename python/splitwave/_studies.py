@@ -51,6 +51,24 @@ def native_machines(
     return found
 
 
+def native_model_and_machine(
+    model: WorkloadLike,
+    gpu: str,
+    sms: Optional[int],
+    bandwidth: Optional[float],
+    l2: Optional[int],
+    clock: Optional[float],
+    ctas_per_sm: Optional[int],
+    kernel: Optional[Union[str, "os.PathLike[str]"]],
+) -> tuple[_splitwave.Workload, _splitwave.Machine]:
+    """One model, by what stands before the batch in a spec or as a Workload, and one machine."""
+    like = [_splitwave.parse_spec(model + ":1q1s1")] if isinstance(model, str) else native_workloads(model)
+    machines = native_machines(gpu, sms, bandwidth, l2, clock, ctas_per_sm, kernel, None, False)
+    if len(like) != 1 or len(machines) != 1:
+        raise ValueError(f"{len(like)} models and {len(machines)} machines are given; allowed: one of each")
+    return like[0], machines[0]
+
+
 def simulate(
     workload: WorkloadLike,
     gpu: Names = "h200",

@@ -41,6 +41,34 @@ TEST(Run, TableSaysThatTheOutputsWereChecked) {
   EXPECT_NE(outcome.out.find("All 1 outputs are within tolerance of the oracle."), std::string::npos) << outcome.out;
 }
 
+TEST(Run, RepeatedRunsAreBitwiseEqual) {
+  const std::vector<std::string> arguments = {"run",
+                                              "-w",
+                                              "h=8/2,d=32:2q1s300_1q1s0",
+                                              "--threads",
+                                              "2",
+                                              "--samples",
+                                              "1",
+                                              "--repeat",
+                                              "20",
+                                              "--schedule",
+                                              "fa2,fixed-split:3,fixed-split:3+last_arriver,lean"};
+  std::vector<std::string> json = arguments;
+  json.emplace_back("--json");
+  const Outcome outcome = splitwave(json);
+  ASSERT_EQ(outcome.status, 0) << outcome.err;
+  const std::vector<reports::Record> records = reports::parse_records(outcome.out, "stdout");
+  ASSERT_EQ(records.size(), 4U);
+  for (const reports::Record& record : records) {
+    EXPECT_EQ(record.repeat, (reports::RecordRepeat{20, 0, ""})) << record.schedule;
+  }
+  const std::string text = splitwave(arguments).out;
+  for (const char* part : {"repeated runs", "20, bitwise equal", "The runs of each of 4 plans are bitwise equal.",
+                           "merge kernel: a second kernel joins", "merge last_arriver: the CTA that ends last"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << text;
+  }
+}
+
 TEST(Run, TraceHoldsWhatWasPredictedAndMeasuredOfEveryPlan) {
   const TemporaryFolder folder;
   const std::string file = folder.file("trace.json");

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -123,6 +124,28 @@ TEST_F(VerifyVerb, AFolderOfCasesIsSummedUp) {
   EXPECT_EQ(splitwave({"verify", "--tensors", folder_.file("cases"), "--junit", junit}).status, 2);
 }
 
+TEST_F(VerifyVerb, SeveralWorkloadsHaveAFolderOfOutputs) {
+  const std::string suite =
+      folder_.write("suite.jsonl", splitwave({"workload", "show", "--json", "-w", kWorkload}).out +
+                                       splitwave({"workload", "show", "--json", "-w", "h=2/1,d=32:1q1s50"}).out +
+                                       splitwave({"workload", "show", "--json", "-w", "h=2/1,d=32:1q1s60"}).out);
+  const std::string cases = exported("cases", suite);
+  const Outcome good = splitwave({"verify", "-w", suite, "--output", cases});
+  EXPECT_EQ(good.status, 0) << good.err;
+  EXPECT_NE(good.out.find("3 cases: 3 passed, 0 failed, 0 could not be judged"), std::string::npos) << good.out;
+  std::filesystem::copy_file(spoiled(cases + "/001/output.npy"), cases + "/001/output.npy",
+                             std::filesystem::copy_options::overwrite_existing);
+  std::filesystem::remove(cases + "/002/output.npy");
+  std::filesystem::remove(cases + "/000/lse.npy");
+  const Outcome bad = splitwave({"verify", "-w", suite, "--output", cases});
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_NE(bad.out.find("PASS " + std::string(kWorkload)), std::string::npos) << bad.out;
+  EXPECT_NE(bad.out.find("FAIL h=2/1,d=32:1q1s50"), std::string::npos) << bad.out;
+  EXPECT_NE(bad.out.find("3 cases: 1 passed, 1 failed, 1 could not be judged"), std::string::npos) << bad.out;
+  EXPECT_NE(bad.err.find("002/output.npy"), std::string::npos) << bad.err;
+  EXPECT_EQ(splitwave({"verify", "-w", suite, "--output", cases, "--lse", cases + "/000/output.npy"}).status, 2);
+}
+
 TEST_F(VerifyVerb, BadInputIsOneLine) {
   const std::string a = exported("a");
   const struct {
@@ -160,6 +183,79 @@ TEST_F(VerifyVerb, CaseJsonIsReadStrictly) {
     const Outcome outcome = splitwave({"verify", "--tensors", a});
     EXPECT_EQ(outcome.status, 2) << text;
     EXPECT_NE(outcome.err.find(message), std::string::npos) << outcome.err;
+  }
+}
+
+constexpr const char* kRagged = "h=4/2,d=64:1q1s3000_2q1s300";
+
+std::vector<std::string> invariance(const std::string& schedules, const std::vector<std::string>& more = {}) {
+  std::vector<std::string> arguments = {"verify", "--batch-invariance", "-w", kRagged, "--threads", "2"};
+  if (!schedules.empty()) arguments.insert(arguments.end(), {"--schedule", schedules});
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+TEST(VerifyInvariance, NamedSchedulesDecideTheStatus) {
+  const Outcome good = splitwave(invariance("fixed-size:256,fa2"));
+  EXPECT_EQ(good.status, 0) << good.err;
+  EXPECT_NE(good.out.find("same in "), std::string::npos) << good.out;
+  EXPECT_EQ(good.out.find("cut alone"), std::string::npos) << good.out;
+  const Outcome bad = splitwave(invariance("fixed-size:256,lean", {"--sms", "8"}));
+  EXPECT_EQ(bad.status, 1) << bad.err;
+  for (const char* part : {"lean on h=4/2,d=64:1q1s3000_2q1s300: request ", "cut alone:    0|", "cut in batch: 0|",
+                           "first bit that differs: output of request "}) {
+    EXPECT_NE(bad.out.find(part), std::string::npos) << part << bad.out;
+  }
+}
+
+TEST(VerifyInvariance, EveryScheduleIsAskedWhereNoneIsNamed) {
+  const Outcome outcome = splitwave(invariance("", {"--sms", "8", "--json"}));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  std::map<std::string, nlohmann::json> answers;
+  std::istringstream lines(outcome.out);
+  for (std::string line; std::getline(lines, line);) {
+    const nlohmann::json answer = nlohmann::json::parse(line);
+    answers[answer["schedule"]] = answer;
+    if (answer.contains("failure")) continue;
+    EXPECT_EQ(answer["executor"], "cpu");
+    EXPECT_EQ(answer["broken"], 0) << line;
+    EXPECT_EQ(answer["lucky"], 0) << line;
+    EXPECT_GT(answer["ran"], 20) << line;
+  }
+  EXPECT_EQ(answers.at("fa2")["invariant"], true);
+  EXPECT_EQ(answers.at("fixed-size:1024")["invariant"], true);
+  EXPECT_EQ(answers.at("fixed-split:fa2")["invariant"], false);
+  EXPECT_EQ(answers.at("lean")["invariant"], false);
+  EXPECT_EQ(answers.at("lean")["machine"], "h200 (sms=8)");
+  EXPECT_TRUE(answers.at("lean")["example"].contains("difference"));
+  EXPECT_TRUE(answers.at("fa4").contains("failure"));
+}
+
+TEST(VerifyInvariance, MachinesAndWhatIfArePlannedFor) {
+  const Outcome outcome = splitwave(invariance("lean", {"--gpu", "h100-sxm,h200", "--sms", "1", "--json"}));
+  EXPECT_NE(outcome.out.find("h100-sxm (sms=1)"), std::string::npos) << outcome.out << outcome.err;
+  EXPECT_NE(outcome.out.find("h200 (sms=1)"), std::string::npos);
+}
+
+TEST(VerifyInvariance, BadInputIsOneLine) {
+  const struct {
+    std::vector<std::string> arguments;
+    std::string message;
+  } cases[] = {
+      {{"verify", "--batch-invariance"}, "allowed: with -w WORKLOAD"},
+      {{"verify", "--batch-invariance", "-w", kRagged, "--output", "o.npy"}, "--output"},
+      {{"verify", "-w", kRagged, "--schedule", "lean"}, "--batch-invariance"},
+      {{"verify", "-w", kRagged, "--output", "o.npy", "--gpu", "h200"}, "--batch-invariance"},
+      {invariance("leen"), "did you mean lean"},
+      {invariance("fa4"), "tcgen05"},
+      {invariance("lean", {"--gpu", "h20O"}), "did you mean"},
+      {invariance("lean", {"--gpu", "h200", "--executor", "cuda"}), "--gpu and what if with --executor cuda"},
+  };
+  for (const auto& each : cases) {
+    const Outcome outcome = splitwave(each.arguments);
+    EXPECT_EQ(outcome.status, 2) << each.message << outcome.out << outcome.err;
+    EXPECT_NE(outcome.err.find(each.message), std::string::npos) << outcome.err;
+    EXPECT_EQ(outcome.err.find('\n'), outcome.err.size() - 1) << outcome.err;
   }
 }
 

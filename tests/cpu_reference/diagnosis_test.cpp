@@ -6,9 +6,11 @@
 
 #include <array>
 #include <cstdlib>
+#include <functional>
 #include <iostream>
 #include <map>
 
+#include "base/array.h"
 #include "cpu_reference/verify.h"
 #include "tests/support/faulty_attention.h"
 #include "tests/support/tensors.h"
@@ -275,6 +277,55 @@ TEST(Diagnosis, NeverAccusesACorrectKernelOnHardInputs) {
         EXPECT_TRUE(result.passed) << name << ": " << describe(c, result) << result.rules.front().text;
       }
     }
+  }
+}
+
+/// A paged batch of these contexts, in pages of 64 with NaN in unused slots, and what a kernel gave for it.
+Verification judge_pages(const std::vector<std::int32_t>& contexts,
+                         const std::function<Result<double>(const workloads::Workload&, Tensors)>& kernel) {
+  workloads::Workload w = testing::plain_workload(Dtype::f32, 4, 2, 32, 1, 1);
+  w.geometry.softmax_scale.reset();
+  w.kv.layout = KvLayout::paged;
+  w.kv.page_size = 64;
+  w.requests.clear();
+  for (const std::int32_t context : contexts) w.requests.push_back({1, context});
+  const Tensors tensors = workloads::make_tensors(w, std::int64_t{1} << 30);
+  const Result<double> given = kernel(w, tensors);
+  const std::vector<float> output(given.output.begin(), given.output.end());
+  const auto rows = static_cast<std::int64_t>(contexts.size());
+  return verify(w, tensors, base::c_order_view(output.data(), base::ElementType::f32, {rows, 4, 32}));
+}
+
+TEST(Diagnosis, TellsAPageWithNansFromAnUnmaskedTail) {
+  // A whole page of the first request and the partial last page of the second, exchanged.
+  const auto exchanged = [](const workloads::Workload& w, Tensors tensors) {
+    std::swap(tensors.block_table[0], tensors.block_table[static_cast<std::size_t>(tensors.first_page[2]) - 1]);
+    return attend(w, tensors);
+  };
+  for (const std::vector<std::int32_t>& contexts : {std::vector{128, 200}, std::vector{130, 200, 70}}) {
+    const Verification result = judge_pages(contexts, exchanged);
+    EXPECT_FALSE(result.passed);
+    ASSERT_FALSE(result.findings.empty());
+    EXPECT_EQ(result.findings.front().fault, Fault::swapped_pages) << result.findings.front().text;
+  }
+}
+
+TEST(Diagnosis, ATailThatEndsWithATileSparesItsRequest) {
+  // Tiles of 16: 176 tokens are whole tiles, though not whole pages.
+  const auto unmasked = [](const workloads::Workload& w, Tensors tensors) {
+    Result<double> result = attend(w, tensors);
+    const std::size_t per_request = result.output.size() / w.requests.size();
+    for (std::size_t request = 0; request < w.requests.size(); ++request) {
+      if (w.requests[request].context_len % 16 == 0) continue;
+      std::fill_n(result.output.begin() + static_cast<std::ptrdiff_t>(request * per_request), per_request,
+                  testing::kNan);
+    }
+    return result;
+  };
+  for (const std::vector<std::int32_t>& contexts : {std::vector{130, 200}, std::vector{130, 176, 50, 48}}) {
+    const Verification result = judge_pages(contexts, unmasked);
+    ASSERT_FALSE(result.findings.empty());
+    EXPECT_EQ(result.findings.front().fault, Fault::unmasked_tail) << result.findings.front().text;
   }
 }
 

@@ -77,6 +77,7 @@ TEST(Record, EveryKeyReadsBack) {
   EXPECT_EQ(to_json(back), to_json(source));
   EXPECT_EQ(back.error, source.error);
   EXPECT_EQ(back.io, source.io);
+  EXPECT_EQ(back.repeat, source.repeat);
   EXPECT_EQ(back.samples, source.samples);
   EXPECT_EQ(back.breakdown->wait, source.breakdown->wait);
   EXPECT_EQ(back.traffic->partials_read, source.traffic->partials_read);
@@ -138,6 +139,9 @@ TEST(Record, BadLinesAreRefusedByFileLineAndKey) {
       {line_with(R"("error":7,)"), "r.jsonl: line 1: error is 7; allowed: an object"},
       {line_with(R"("breakdown":{"launch":1},)"), "r.jsonl: line 1: breakdown.ramp is missing"},
       {line_with(R"("io":{"q":1},)"), "r.jsonl: line 1: io.kv is missing"},
+      {line_with(R"("repeat":{"runs":1,"differing":0},)"),
+       "r.jsonl: line 1: repeat.runs is 1; allowed: an integer from 2 to "},
+      {line_with(R"("repeat":{"runs":2},)"), "r.jsonl: line 1: repeat.differing is missing"},
       {line_with(R"("traffic":{"kv_dram_read":-1},)"),
        "r.jsonl: line 1: traffic.kv_dram_read is -1; allowed: an integer from 0 to "},
       {line_with(R"("traffic":{"kv_dram_read":1},)"), "r.jsonl: line 1: traffic.kv_l2_read is missing"},

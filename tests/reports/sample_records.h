@@ -48,6 +48,7 @@ inline reports::Record full_record() {
   result.energy = schedules::Energy{1.5, 0.5, 1.75, 0.375, 0.25, 0.125};
   result.io = reports::RecordIo{8192, 16777216, 1048576, 8192, 128, 264192};
   result.error = reports::RecordError{2.5e-4, 1e-5, 3e-4};
+  result.repeat = reports::RecordRepeat{10, 1, "run 4: output of request 0"};
   result.failure = "none; the key is here to be seen";
   result.device = "a device";
   result.driver = "580.159.04";
