@@ -15,12 +15,12 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 34> kRecordKeys = {
-    "workload",     "schedule",  "executor",    "machine",   "chosen",           "seconds",      "seconds_p20",
-    "seconds_p80",  "samples",   "interrupted", "bytes",     "bytes_per_second", "num_splits",   "ctas",
-    "waves",        "occupancy", "merge",       "kernel",    "read_seconds",     "plan_seconds", "joules",
-    "sm_clock_mhz", "speed_up",  "probes",      "breakdown", "traffic",          "energy",       "io",
-    "error",        "failure",   "device",      "driver",    "commit",           "version"};
+constexpr std::array<Key, 35> kRecordKeys = {
+    "workload",    "schedule",     "executor",    "machine",        "chosen",    "seconds",          "seconds_p20",
+    "seconds_p80", "samples",      "interrupted", "sampled_groups", "bytes",     "bytes_per_second", "num_splits",
+    "ctas",        "waves",        "occupancy",   "merge",          "kernel",    "read_seconds",     "plan_seconds",
+    "joules",      "sm_clock_mhz", "speed_up",    "probes",         "breakdown", "traffic",          "energy",
+    "io",          "error",        "failure",     "device",         "driver",    "commit",           "version"};
 constexpr std::array<Key, 5> kSpeedUpKeys = {"over", "median", "low", "high", "pairs"};
 constexpr std::array<Key, 9> kProbesKeys = {"read_by_one",  "read_by_all",  "seconds_per_kv_byte",
                                             "fork_seconds", "item_seconds", "merge_seconds_per_row_split",
@@ -103,6 +103,7 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.seconds_p80 = number(fields, "seconds_p80");
   record.samples = integer(fields, "samples");
   record.interrupted = integer(fields, "interrupted");
+  record.sampled_groups = integer(fields, "sampled_groups");
   record.bytes = integer(fields, "bytes");
   record.bytes_per_second = number(fields, "bytes_per_second");
   record.num_splits = integer(fields, "num_splits");

@@ -19,11 +19,17 @@ std::string whole_number(std::int64_t value) {
   return fmt::format("{}", value);
 }
 
+std::string error_text(const RecordError& error) {
+  return fmt::format("{:.1e}", error.relative_l2);
+}
+
 }  // namespace
 
 std::string record_table(std::span<const Record> records) {
   const bool measured =
       std::any_of(records.begin(), records.end(), [](const Record& record) { return record.samples.has_value(); });
+  const auto is_sample = [](const Record& record) { return record.sampled_groups.has_value(); };
+  const bool sampled = std::any_of(records.begin(), records.end(), is_sample);
   const bool energy =
       std::any_of(records.begin(), records.end(), [](const Record& record) { return record.joules.has_value(); });
   Table table{{{"workload"},
@@ -39,6 +45,9 @@ std::string record_table(std::span<const Record> records) {
     table.columns.push_back({"p20", Align::right});
     table.columns.push_back({"p80", Align::right});
     table.columns.push_back({"samples", Align::right});
+    table.columns.push_back({"relative L2 error", Align::right});
+  } else if (sampled) {
+    table.columns.push_back({"KV heads computed", Align::right});
     table.columns.push_back({"relative L2 error", Align::right});
   } else {
     table.columns.push_back({"occupancy", Align::right});
@@ -62,7 +71,10 @@ std::string record_table(std::span<const Record> records) {
       row.push_back(or_dash(record.seconds_p20, format_seconds));
       row.push_back(or_dash(record.seconds_p80, format_seconds));
       row.push_back(or_dash(record.samples, whole_number));
-      row.push_back(record.error ? fmt::format("{:.1e}", record.error->relative_l2) : "-");
+      row.push_back(or_dash(record.error, error_text));
+    } else if (sampled) {
+      row.push_back(or_dash(record.sampled_groups, whole_number));
+      row.push_back(or_dash(record.error, error_text));
     } else {
       row.push_back(or_dash(record.occupancy, format_percent));
     }
@@ -94,8 +106,7 @@ std::string algorithm_table(std::span<const Record> records) {
         static_cast<double>(io.total()) / static_cast<double>(std::max<std::int64_t>(*record.bytes, 1));
     table.rows.push_back({record.workload, record.schedule, format_bytes(io.total()), format_factor(ratio), part(io.q),
                           part(io.kv), part(io.scores), part(io.output), part(io.statistics), part(io.partials),
-                          or_dash(record.seconds, format_seconds),
-                          record.error ? fmt::format("{:.1e}", record.error->relative_l2) : "-"});
+                          or_dash(record.seconds, format_seconds), or_dash(record.error, error_text)});
   }
   return to_text(table);
 }
