@@ -13,10 +13,10 @@ _splitwave_options() {
     simulate) echo "$workload $machine --schedule --threads --out --json" ;;
     plan) echo "$workload $machine --schedule --threads --json --full" ;;
     run)
-      echo "$workload --schedule --algorithm --executor --threads --sms --samples --energy --calibration --out --trace --json" ;;
+      echo "$workload --schedule --algorithm --executor --threads --sms --sample --samples --energy --calibration --out --trace --json" ;;
     verify)
       echo "$workload --output --lse --tensors --array --causal --no-causal --window --scale --lse-base --layout" \
-        '--kv-layout --weights --sixteen-bits --no-diagnosis --junit --json' ;;
+        '--kv-layout --weights --sixteen-bits --no-diagnosis --sample --junit --json' ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;
     explain) echo "$workload $machine --schedule --threads --trace --gantt --json" ;;
@@ -54,7 +54,7 @@ _splitwave() {
     --weights) words='f16 bf16 tf32 f32 f64' ;;
     --sixteen-bits) words='f16 bf16' ;;
     -w | --workload | --kernel | --kernel-out | --calibration | --out | --output | --merge | --file | --points | --trace | --gantt | --lse | --tensors | --array | --junit) COMPREPLY=($(compgen -f -- "$current")); return ;;
-    --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --shard | --chunk | --query-len | --max-splits) return ;;
+    --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --sample | --samples | --shard | --chunk | --query-len | --max-splits) return ;;
   esac
   if [[ -n $words ]]; then
     if [[ $current == *,* ]]; then  # lists: complete what follows the last comma
