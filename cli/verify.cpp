@@ -213,7 +213,7 @@ void add_verify(CLI::App& program, int& status) {
       ->type_name("NAME=FILE");
   add_settings(*verb, options->settings);
   add_sample_option(*verb, options->settings.sample,
-                    "with -w: judge so many KV heads of requests by the bounds: for tensors that no memory holds")
+                    "with -w: judge so many KV heads of requests alone: for tensors that no memory holds")
       ->excludes("--tensors");
   add_new_file_option(*verb, "--junit", options->junit, "write the verdicts as JUnit XML")->type_name("FILE.xml");
   add_json_option(*verb, options->json, "one verdict per line (docs/verify.md)");

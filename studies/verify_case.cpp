@@ -288,13 +288,12 @@ cpu_reference::Verification verify_workload(const workloads::Workload& workload,
   std::optional<base::Array> lses;
   if (!lse.empty()) lses = read_array("lse", lse, options);
   const std::optional<base::ArrayView> lse_view = lses ? std::optional(lses->view) : std::nullopt;
+  const cpu_reference::VerifyOptions how{weights_of(options), options.diagnose};
   if (options.sample > 0) {
-    return verify_sample(workload, outputs.view, lse_view, options.lse_base == "2", weights_of(options),
-                         options.sample);
+    return verify_sample(workload, outputs.view, lse_view, options.lse_base == "2", how, options.sample);
   }
   const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes());
-  return cpu_reference::verify(workload, tensors, outputs.view, lse_view, options.lse_base == "2",
-                               {weights_of(options), options.diagnose});
+  return cpu_reference::verify(workload, tensors, outputs.view, lse_view, options.lse_base == "2", how);
 }
 
 }  // namespace splitwave::studies

@@ -61,7 +61,7 @@ Rows rows_of(const workloads::Workload& workload, const std::vector<KvGroup>& gr
 
 cpu_reference::Verification verify_sample(const workloads::Workload& workload, const ArrayView& output,
                                           const std::optional<ArrayView>& lse, bool lse_base_two,
-                                          std::optional<cpu_reference::WeightPrecision> weights, std::int64_t groups) {
+                                          const cpu_reference::VerifyOptions& options, std::int64_t groups) {
   const std::vector<KvGroup> chosen = workloads::sample_groups(workload, groups);
   const Rows outputs = rows_of(workload, chosen, "output", output, {workload.geometry.value_dim});
   std::optional<Rows> lses;
@@ -69,7 +69,7 @@ cpu_reference::Verification verify_sample(const workloads::Workload& workload, c
   const workloads::Tensors tensors = workloads::make_sampled_tensors(workload, chosen, base::available_memory_bytes());
   cpu_reference::Verification result =
       cpu_reference::verify(workloads::sampled_workload(workload, chosen), tensors, outputs.view,
-                            lses ? std::optional(lses->view) : std::nullopt, lse_base_two, {weights, false});
+                            lses ? std::optional(lses->view) : std::nullopt, lse_base_two, options);
   result.heads.clear();
   result.requests.clear();
   if (result.worst) {

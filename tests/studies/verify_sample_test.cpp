@@ -42,7 +42,7 @@ TEST(VerifySample, JudgesBatchesOf100000RequestsAndMoreThanTwoToThe32Elements) {
   std::vector<float> output = sampled_output(w);
   const auto judge = [&](std::int64_t groups) {
     return verify_sample(w, base::c_order_view(output.data(), base::ElementType::f32, {100000, 16, 8}), std::nullopt,
-                         false, std::nullopt, groups);
+                         false, {}, groups);
   };
   const cpu_reference::Verification good = judge(kGroups);
   EXPECT_TRUE(good.passed) << good.rules.front().text;
