@@ -89,8 +89,9 @@ workloads::Workload choose_workload(FuzzedDataProvider& bytes) {
   w.kv.layout =
       bytes.PickValueInArray({workloads::KvLayout::bshd, workloads::KvLayout::bhsd, workloads::KvLayout::paged});
   if (w.kv.layout == workloads::KvLayout::paged) w.kv.page_size = bytes.ConsumeIntegralInRange<std::int32_t>(1, 300);
-  std::int32_t tokens = w.geometry.kind == workloads::AttentionKind::mla ? kMostTokens / 8 : kMostTokens;
   const std::int32_t longest_query = bytes.ConsumeBool() ? 1 : 20;
+  const bool wide = w.geometry.kind == workloads::AttentionKind::mla;
+  std::int32_t tokens = kMostTokens / (wide ? 8 : 1) / (longest_query > 1 ? 8 : 1);
   const auto requests = bytes.ConsumeIntegralInRange<std::int32_t>(0, 9);
   for (std::int32_t r = 0; r < requests; ++r) {
     const std::int32_t context_len = bytes.ConsumeIntegralInRange<std::int32_t>(0, tokens);
