@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/output.h"
 #include "studies/measure.h"
+#include "studies/measure_sample.h"
 #include "studies/sweep_axis.h"
 #include "workloads/load.h"
 
@@ -146,6 +147,12 @@ void add_samples_option(CLI::App& app, std::int32_t& samples) {
       ->type_name("N")
       ->check(integer_between(1, kMostSamples))
       ->capture_default_str();
+}
+
+CLI::Option* add_sample_option(CLI::App& app, std::int64_t& groups, const std::string& what) {
+  return app.add_option("--sample", groups, what)
+      ->type_name("N")
+      ->check(integer_between(1, studies::kMostSampledGroups));
 }
 
 void add_energy_option(CLI::App& app, double& seconds) {

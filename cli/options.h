@@ -42,6 +42,9 @@ void add_threads_option(CLI::App& app, std::int32_t& threads);
 /// --samples: least number of timed runs of each plan.
 void add_samples_option(CLI::App& app, std::int32_t& samples);
 
+/// --sample: KV heads of requests that stand for all. `what`: what becomes of them.
+CLI::Option* add_sample_option(CLI::App& app, std::int64_t& groups, const std::string& what);
+
 /// --energy: TimingBudget::energy_seconds. require_energy() refuses it for other executors than cuda.
 void add_energy_option(CLI::App& app, double& seconds);
 void require_energy(const std::string& executor, double seconds);

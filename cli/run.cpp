@@ -14,6 +14,7 @@
 #include "studies/algorithms.h"
 #include "studies/choose.h"
 #include "studies/measure.h"
+#include "studies/measure_sample.h"
 #include "studies/repeat.h"
 #include "studies/traced_plan.h"
 
@@ -28,6 +29,7 @@ struct RunOptions {
   std::vector<std::string> algorithms;
   ExecutorChoice executor;
   studies::TimingBudget budget;
+  std::int64_t sample = 0;  ///< KV heads of requests; 0: all, timed
   std::string out;
   std::string trace;
   bool json = false;
@@ -64,6 +66,19 @@ studies::CheckCount run_schedules(const RunOptions& options, RecordSink& sink,
   return checks;
 }
 
+studies::CheckCount run_sample(const RunOptions& options, RecordSink& sink,
+                               const std::vector<workloads::Workload>& loaded) {
+  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded);
+  catch_stop_signals();
+  const studies::Executor executor = make_executor(options.executor, options.budget);
+  return run_each(
+      loaded, sink, nullptr,
+      [&](const workloads::Workload& workload) { return studies::sample_work(workload, names.size(), options.sample); },
+      [&](const workloads::Workload& workload, const studies::MeasureOutput& output) {
+        studies::measure_sample(workload, names, executor.target, options.sample, output);
+      });
+}
+
 studies::CheckCount run_algorithms(const RunOptions& options, RecordSink& sink,
                                    const std::vector<workloads::Workload>& loaded) {
   const auto algorithms = studies::chosen_algorithms(options.algorithms);
@@ -89,14 +104,19 @@ int run_all(const RunOptions& options) {
     throw base::InputError("--sms: --executor " + options.executor.name +
                            " has threads, not SMs; allowed: --executor cuda, or --threads");
   }
+  if (options.sample != 0 && options.executor.name != "cpu") {
+    throw base::InputError("--sample with --executor " + options.executor.name +
+                           ": parts of plans run on the CPU only; allowed: cpu");
+  }
   require_energy(options.executor.name, options.budget.energy_seconds);
   require_device(options.executor);
   require_executor(options.executor.name);
   if (!options.trace.empty()) require_timelines(options.executor.name);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   RecordSink sink(options.out, options.json);
-  const studies::CheckCount checks =
-      algorithms ? run_algorithms(options, sink, loaded) : run_schedules(options, sink, loaded);
+  const studies::CheckCount checks = algorithms            ? run_algorithms(options, sink, loaded)
+                                     : options.sample != 0 ? run_sample(options, sink, loaded)
+                                                           : run_schedules(options, sink, loaded);
   sink.finish();
   if (!options.json) {
     const std::string table =
@@ -122,6 +142,7 @@ void add_run(CLI::App& program, int& status) {
       "  splitwave run -w llama-3-8b:8q1s32k --executor cuda --schedule auto,lean --energy\n"
       "  splitwave run -w llama-3-8b:4q1s4k --schedule fa2,lean --trace measured.json\n"
       "  splitwave run -w llama-3-8b:4q1s4k --schedule lean --repeat 100\n"
+      "  splitwave run -w h=1024/1024,d=128:1q1s4096k --schedule lean --sample 2\n"
       "  splitwave run -w llama-3-8b:1q1s4k --algorithm flash-attention-1,flash-decoding:128x16");
   add_workload_options(*verb, options->workload);
   add_schedule_option(*verb, options->schedules);
@@ -142,6 +163,11 @@ void add_run(CLI::App& program, int& status) {
                       "chrome://tracing")
       ->type_name("FILE.json");
   add_json_option(*verb, options->json, "one record per line (docs/records.md)");
+  add_sample_option(*verb, options->sample,
+                    "compute and check so many KV heads of requests, not timed: for tensors that no memory holds")
+      ->excludes("--trace")
+      ->excludes("--repeat")
+      ->excludes("--energy");
   verb->add_option("--algorithm", options->algorithms,
                    "instead of schedules, the papers' algorithms head by head in double, and the bytes that each moves "
                    "(splitwave algorithms lists them; all: every one)")
@@ -151,7 +177,8 @@ void add_run(CLI::App& program, int& status) {
       ->excludes("--schedule")
       ->excludes("--threads")
       ->excludes("--repeat")
-      ->excludes("--trace");
+      ->excludes("--trace")
+      ->excludes("--sample");
   verb->callback([options, &status] { status = run_all(*options); });
 }
 

@@ -218,6 +218,7 @@ void add_verify(CLI::App& program, int& status) {
   verb->footer(
       "  splitwave verify -w llama-3-8b:2q1s1k --output mine.npy\n"
       "  splitwave verify -w suite.json --output outputs\n"
+      "  splitwave verify -w h=1024/1024,d=128:1q1s4096k --output mine.npy --sample 2\n"
       "  splitwave verify --tensors case --output mine.npy --lse lse.npy\n"
       "  splitwave verify --tensors case.safetensors --causal --json\n"
       "  splitwave verify --tensors cases --junit verdicts.xml\n"
@@ -241,6 +242,9 @@ void add_verify(CLI::App& program, int& status) {
       ->allow_extra_args(false)
       ->type_name("NAME=FILE");
   add_settings(*verb, options->settings);
+  add_sample_option(*verb, options->settings.sample,
+                    "with -w: judge so many KV heads of requests alone: for tensors that no memory holds")
+      ->excludes("--tensors");
   add_new_file_option(*verb, "--junit", options->junit, "write the verdicts as JUnit XML")->type_name("FILE.xml");
   add_json_option(*verb, options->json, "one verdict per line (docs/verify.md), or one schedule's answer");
   add_invariance_options(*verb, options->invariance);

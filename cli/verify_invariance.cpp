@@ -54,7 +54,7 @@ void add_invariance_options(CLI::App& verb, InvarianceOptions& options) {
       "--batch-invariance", options.asked,
       "instead of judging an output: do the schedules give each request of the workload the same bits alone and in "
       "other batches? (docs/determinism.md)");
-  for (const char* other : {"--output", "--lse", "--tensors", "--array", "--junit"}) asked->excludes(other);
+  for (const char* other : {"--output", "--lse", "--tensors", "--array", "--junit", "--sample"}) asked->excludes(other);
   const std::vector<const CLI::Option*> before = std::as_const(verb).get_options();
   add_machine_options(verb, options.machine);
   const std::size_t machine_options = std::as_const(verb).get_options().size();

@@ -46,6 +46,7 @@ constexpr Field kFields[] = {
     {"seconds_p80", [](const Record& r) { return cell(r.seconds_p80); }},
     {"samples", [](const Record& r) { return cell(r.samples); }},
     {"interrupted", [](const Record& r) { return cell(r.interrupted); }},
+    {"sampled_groups", [](const Record& r) { return cell(r.sampled_groups); }},
     {"bytes", [](const Record& r) { return cell(r.bytes); }},
     {"bytes_per_second", [](const Record& r) { return cell(r.bytes_per_second); }},
     {"num_splits", [](const Record& r) { return cell(r.num_splits); }},

@@ -15,9 +15,9 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 35> kRecordKeys = {
+constexpr std::array<Key, 36> kRecordKeys = {
     "workload",     "schedule",  "executor",    "machine",   "chosen",           "seconds",      "seconds_p20",
-    "seconds_p80",  "samples",   "interrupted", "bytes",     "bytes_per_second", "num_splits",   "ctas",
+    "seconds_p80",  "samples",   "interrupted", "sampled_groups", "bytes",     "bytes_per_second", "num_splits",   "ctas",
     "waves",        "occupancy", "merge",       "kernel",    "read_seconds",     "plan_seconds", "joules",
     "sm_clock_mhz", "speed_up",  "probes",      "breakdown", "traffic",          "energy",       "io",
     "error",        "repeat",    "failure",     "device",    "driver",           "commit",       "version"};
@@ -110,6 +110,7 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.seconds_p80 = number(fields, "seconds_p80");
   record.samples = integer(fields, "samples");
   record.interrupted = integer(fields, "interrupted");
+  record.sampled_groups = integer(fields, "sampled_groups");
   record.bytes = integer(fields, "bytes");
   record.bytes_per_second = number(fields, "bytes_per_second");
   record.num_splits = integer(fields, "num_splits");

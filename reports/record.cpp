@@ -130,6 +130,7 @@ std::string to_json(const Record& record) {
   put(object, "seconds_p80", record.seconds_p80);
   put(object, "samples", record.samples);
   put(object, "interrupted", record.interrupted);
+  put(object, "sampled_groups", record.sampled_groups);
   put(object, "bytes", record.bytes);
   put(object, "bytes_per_second", record.bytes_per_second);
   put(object, "num_splits", record.num_splits);

@@ -78,8 +78,9 @@ struct Record {
   std::optional<double> seconds_p20;
   std::optional<double> seconds_p80;
   std::optional<std::int64_t> samples;
-  std::optional<std::int64_t> interrupted;  ///< timed runs that other processes interrupted, and that were repeated
-  std::optional<std::int64_t> bytes;        ///< minimal bytes of the workload
+  std::optional<std::int64_t> interrupted;     ///< timed runs that other processes interrupted, and that were repeated
+  std::optional<std::int64_t> sampled_groups;  ///< KV heads of requests that were computed, where not all were
+  std::optional<std::int64_t> bytes;           ///< minimal bytes of the workload
   std::optional<double> bytes_per_second;
   std::optional<std::int64_t> num_splits;
   std::optional<std::int64_t> ctas;

@@ -24,59 +24,84 @@ std::string repeat_words(const RecordRepeat& repeat) {
                                : fmt::format("{} of {} differ", repeat.differing, repeat.runs);
 }
 
+std::string error_text(const RecordError& error) {
+  return fmt::format("{:.1e}", error.relative_l2);
+}
+
+/// What a table of records shows besides the plan.
+struct Shown {
+  bool measured = false;
+  bool sampled = false;  ///< a part was computed, and nothing timed
+  bool repeated = false;
+  bool energy = false;
+};
+
+Shown shown_of(std::span<const Record> records) {
+  Shown shown;
+  for (const Record& record : records) {
+    shown.measured |= record.samples.has_value();
+    shown.sampled |= record.sampled_groups.has_value();
+    shown.repeated |= record.repeat.has_value();
+    shown.energy |= record.joules.has_value();
+  }
+  return shown;
+}
+
+std::vector<Column> columns(const Shown& shown) {
+  std::vector<std::string> titles = {"splits", "CTAs", "waves"};
+  if (shown.sampled) {
+    titles.insert(titles.end(), {"KV heads computed", "relative L2 error"});
+  } else if (shown.measured) {
+    titles.insert(titles.end(), {"median", "bandwidth", "p20", "p80", "samples", "relative L2 error"});
+  } else {
+    titles.insert(titles.end(), {"predicted", "bandwidth", "occupancy"});
+  }
+  std::vector<Column> all = {{"workload"}, {"machine"}, {"schedule"}};
+  for (const std::string& title : titles) all.push_back({title, Align::right});
+  if (shown.repeated) all.push_back({"repeated runs"});
+  if (shown.energy) all.push_back({"energy", Align::right});
+  return all;
+}
+
+std::vector<std::string> cells(const Record& record, const Shown& shown) {
+  std::vector<std::string> row = {record.workload,
+                                  record.machine,
+                                  schedule_words(record),
+                                  or_dash(record.num_splits, whole_number),
+                                  or_dash(record.ctas, whole_number),
+                                  or_dash(record.waves, [](double value) { return fmt::format("{:.2f}", value); })};
+  if (shown.sampled) {
+    row.push_back(or_dash(record.sampled_groups, whole_number));
+    row.push_back(or_dash(record.error, error_text));
+  } else {
+    row.push_back(or_dash(record.seconds, format_seconds));
+    row.push_back(or_dash(record.bytes_per_second, format_bandwidth));
+    if (shown.measured) {
+      row.push_back(or_dash(record.seconds_p20, format_seconds));
+      row.push_back(or_dash(record.seconds_p80, format_seconds));
+      row.push_back(or_dash(record.samples, whole_number));
+      row.push_back(or_dash(record.error, error_text));
+    } else {
+      row.push_back(or_dash(record.occupancy, format_percent));
+    }
+  }
+  if (shown.repeated) row.push_back(or_dash(record.repeat, repeat_words));
+  if (shown.energy) row.push_back(or_dash(record.joules, format_joules));
+  return row;
+}
+
 }  // namespace
 
 std::string record_table(std::span<const Record> records) {
-  const bool measured =
-      std::any_of(records.begin(), records.end(), [](const Record& record) { return record.samples.has_value(); });
-  const bool energy =
-      std::any_of(records.begin(), records.end(), [](const Record& record) { return record.joules.has_value(); });
-  Table table{{{"workload"},
-               {"machine"},
-               {"schedule"},
-               {"splits", Align::right},
-               {"CTAs", Align::right},
-               {"waves", Align::right},
-               {measured ? "median" : "predicted", Align::right},
-               {"bandwidth", Align::right}},
-              {}};
-  if (measured) {
-    table.columns.push_back({"p20", Align::right});
-    table.columns.push_back({"p80", Align::right});
-    table.columns.push_back({"samples", Align::right});
-    table.columns.push_back({"relative L2 error", Align::right});
-  } else {
-    table.columns.push_back({"occupancy", Align::right});
-  }
-  const bool repeated =
-      std::any_of(records.begin(), records.end(), [](const Record& record) { return record.repeat.has_value(); });
-  if (repeated) table.columns.push_back({"repeated runs"});
-  if (energy) table.columns.push_back({"energy", Align::right});
+  const Shown shown = shown_of(records);
+  Table table{columns(shown), {}};
   std::string failures;
   for (const Record& record : records) {
     if (record.failure) {
       failures += fmt::format("{} cannot run {}: {}\n", record.schedule, record.workload, *record.failure);
-      continue;
-    }
-    std::vector<std::string> row = {record.workload,
-                                    record.machine,
-                                    schedule_words(record),
-                                    or_dash(record.num_splits, whole_number),
-                                    or_dash(record.ctas, whole_number),
-                                    or_dash(record.waves, [](double value) { return fmt::format("{:.2f}", value); }),
-                                    or_dash(record.seconds, format_seconds),
-                                    or_dash(record.bytes_per_second, format_bandwidth)};
-    if (measured) {
-      row.push_back(or_dash(record.seconds_p20, format_seconds));
-      row.push_back(or_dash(record.seconds_p80, format_seconds));
-      row.push_back(or_dash(record.samples, whole_number));
-      row.push_back(record.error ? fmt::format("{:.1e}", record.error->relative_l2) : "-");
     } else {
-      row.push_back(or_dash(record.occupancy, format_percent));
+      table.rows.push_back(cells(record, shown));
     }
-    if (repeated) row.push_back(or_dash(record.repeat, repeat_words));
-    if (energy) row.push_back(or_dash(record.joules, format_joules));
-    table.rows.push_back(std::move(row));
   }
   return to_text(table) + failures;
 }
@@ -103,8 +128,7 @@ std::string algorithm_table(std::span<const Record> records) {
         static_cast<double>(io.total()) / static_cast<double>(std::max<std::int64_t>(*record.bytes, 1));
     table.rows.push_back({record.workload, record.schedule, format_bytes(io.total()), format_factor(ratio), part(io.q),
                           part(io.kv), part(io.scores), part(io.output), part(io.statistics), part(io.partials),
-                          or_dash(record.seconds, format_seconds),
-                          record.error ? fmt::format("{:.1e}", record.error->relative_l2) : "-"});
+                          or_dash(record.seconds, format_seconds), or_dash(record.error, error_text)});
   }
   return to_text(table);
 }

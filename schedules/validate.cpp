@@ -234,7 +234,8 @@ void check_merges(const workloads::Workload& /*workload*/, const Plan& plan, Pro
 }
 
 void check_dispatch(const workloads::Workload& /*workload*/, const Plan& plan, Problems& problems) {
-  if ((plan.dispatch == Dispatch::queue) != (plan.workers > 0)) {
+  const bool queue = plan.dispatch == Dispatch::queue;
+  if (queue ? plan.workers <= 0 : plan.workers != 0) {
     problems.push_back(fmt::format("{} workers with {} dispatch", plan.workers, to_string(plan.dispatch)));
   }
   if (plan.merge == MergeKind::none && !plan.merges.empty()) problems.push_back("merges, but nobody merges");

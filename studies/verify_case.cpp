@@ -14,6 +14,7 @@
 #include "base/fields.h"
 #include "base/memory.h"
 #include "base/text.h"
+#include "studies/verify_sample.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::studies {
@@ -286,9 +287,13 @@ cpu_reference::Verification verify_workload(const workloads::Workload& workload,
   const base::Array outputs = read_array("output", output, options);
   std::optional<base::Array> lses;
   if (!lse.empty()) lses = read_array("lse", lse, options);
+  const std::optional<base::ArrayView> lse_view = lses ? std::optional(lses->view) : std::nullopt;
+  const cpu_reference::VerifyOptions how{weights_of(options), options.diagnose};
+  if (options.sample > 0) {
+    return verify_sample(workload, outputs.view, lse_view, options.lse_base == "2", how, options.sample);
+  }
   const workloads::Tensors tensors = workloads::make_tensors(workload, base::available_memory_bytes());
-  return cpu_reference::verify(workload, tensors, outputs.view, lses ? std::optional(lses->view) : std::nullopt,
-                               options.lse_base == "2", {weights_of(options), options.diagnose});
+  return cpu_reference::verify(workload, tensors, outputs.view, lse_view, options.lse_base == "2", how);
 }
 
 }  // namespace splitwave::studies

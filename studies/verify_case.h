@@ -25,6 +25,7 @@ struct CaseOptions {
   std::optional<std::string> weights;       ///< "f16", "bf16", "tf32", "f32", "f64"
   std::optional<std::string> sixteen_bits;  ///< what 16-bit integers of npy files are: "f16" or "bf16"
   bool diagnose = true;
+  std::int64_t sample = 0;  ///< of a workload, judge so many KV heads of requests (studies/verify_sample.h); 0: all
 };
 
 /// One call of a kernel from files. The arrays keep the call's memory alive.
@@ -42,7 +43,8 @@ std::vector<std::string> find_cases(const std::string& path);
 /// Reads one of them. Throws InputError naming the file, the array or the key, and what is allowed.
 VerifyCase load_case(const std::string& path, const CaseOptions& options);
 
-/// Judges a kernel's output for a workload whose tensors it was given (`workload tensors` writes them).
+/// Judges a kernel's output for a workload whose tensors it was given (`workload tensors` writes them), all of it or a
+/// sample.
 cpu_reference::Verification verify_workload(const workloads::Workload& workload, const std::string& output,
                                             const std::string& lse, const CaseOptions& options);
 

@@ -68,6 +68,7 @@ std::string ulp_text(const cpu_reference::UlpHistogram& ulps) {
 
 /// The heads or requests with the largest error against its bound.
 std::string worst_groups(const std::string& what, std::vector<GroupFigures> groups, bool lse) {
+  if (groups.empty()) return "";
   constexpr std::size_t kShown = 5;
   const std::size_t all = groups.size();
   std::stable_sort(groups.begin(), groups.end(), [](const GroupFigures& a, const GroupFigures& b) {

@@ -15,6 +15,7 @@
 #include "workloads/random.h"
 #include "workloads/rounding.h"
 #include "workloads/rows.h"
+#include "workloads/sample.h"
 #include "workloads/tensor_values.h"
 
 namespace splitwave::workloads {
@@ -91,10 +92,18 @@ std::int32_t request_of(const std::vector<std::int64_t>& first, std::int64_t tok
 
 using RowOffset = std::int64_t (*)(const Workload&, const Tensors&, std::int32_t, std::int32_t, std::int32_t);
 
+// Where the values of a request's head come from: itself, or if there are groups, from the request and heads of the one
+// that the request is. `heads`: of one request in the tensors.
+KvGroup source_of(std::span<const KvGroup> groups, std::int32_t heads, std::int32_t request, std::int32_t head) {
+  if (groups.empty()) return {request, head};
+  const KvGroup& group = groups[static_cast<std::size_t>(request)];
+  return {group.request, group.kv_head * heads + head};
+}
+
 // Writes all heads of all tokens. Rows are computed apart from each other, so that any split over threads gives the
 // same bits.
-void fill(const Workload& workload, const Tensors& tensors, Tensor tensor, const std::vector<std::int64_t>& first,
-          std::int32_t heads, std::int32_t row, RowOffset offset, Bytes& out) {
+void fill(const Workload& workload, const Tensors& tensors, std::span<const KvGroup> groups, Tensor tensor,
+          const std::vector<std::int64_t>& first, std::int32_t heads, std::int32_t row, RowOffset offset, Bytes& out) {
   const std::int64_t tokens = first.back();
   const Dtype dtype = workload.geometry.dtype;
   base::parallel(base::default_threads(), [&](int thread, int team) {
@@ -103,8 +112,10 @@ void fill(const Workload& workload, const Tensors& tensors, Tensor tensor, const
       const std::int32_t request = request_of(first, token);
       const auto position = static_cast<std::int32_t>(token - first[static_cast<std::size_t>(request)]);
       for (std::int32_t head = 0; head < heads; ++head) {
-        const std::uint64_t key = row_key(workload.seed, tensor, static_cast<std::uint32_t>(request),
-                                          static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(head));
+        const KvGroup source = source_of(groups, heads, request, head);
+        const std::uint64_t key =
+            row_key(workload.seed, tensor, static_cast<std::uint32_t>(source.request),
+                    static_cast<std::uint32_t>(position), static_cast<std::uint32_t>(source.kv_head));
         const std::int64_t at = offset(workload, tensors, request, position, head) * bytes_per_element(dtype);
         write_row(key, row, workload.distribution, dtype, out.data() + at);
       }
@@ -131,6 +142,29 @@ std::int64_t kv_row(const Workload& workload, const Tensors& tensors, std::int32
   return ((page * size + position % size) * heads + head) * row;
 }
 
+// The tensors of a workload, whose requests are `groups` of another where there are groups.
+Tensors fill_tensors(const Workload& workload, std::span<const KvGroup> groups, std::int64_t memory_limit_bytes) {
+  const Geometry& g = workload.geometry;
+  Tensors tensors;
+  tensors.first_query = prefix_sum(workload, query_tokens);
+  tensors.first_token = prefix_sum(workload, kv_tokens);
+  if (paged(workload)) tensors.first_page = prefix_sum(workload, pages);
+  const Sizes sizes = check_sizes(workload, tensors, memory_limit_bytes);
+  if (paged(workload)) tensors.block_table = page_order(workload, tensors.first_page.back());
+
+  // All bits set is a NaN in every dtype; it stays in the slots that no token has.
+  constexpr std::byte kNan{0xff};
+  tensors.q.resize(static_cast<std::size_t>(sizes.q));
+  tensors.k.resize(static_cast<std::size_t>(sizes.k), kNan);
+  tensors.v.resize(static_cast<std::size_t>(sizes.v), kNan);
+  fill(workload, tensors, groups, Tensor::q, tensors.first_query, g.query_heads, g.head_dim, q_row, tensors.q);
+  fill(workload, tensors, groups, Tensor::k, tensors.first_token, g.kv_heads, g.head_dim, k_row, tensors.k);
+  if (has_v(workload)) {
+    fill(workload, tensors, groups, Tensor::v, tensors.first_token, g.kv_heads, g.value_dim, v_row, tensors.v);
+  }
+  return tensors;
+}
+
 }  // namespace
 
 std::uint32_t round_to_bits(Dtype dtype, float value) {
@@ -153,25 +187,12 @@ std::vector<std::int32_t> page_order(const Workload& workload, std::int64_t coun
 }
 
 Tensors make_tensors(const Workload& workload, std::int64_t memory_limit_bytes) {
-  const Geometry& g = workload.geometry;
-  Tensors tensors;
-  tensors.first_query = prefix_sum(workload, query_tokens);
-  tensors.first_token = prefix_sum(workload, kv_tokens);
-  if (paged(workload)) tensors.first_page = prefix_sum(workload, pages);
-  const Sizes sizes = check_sizes(workload, tensors, memory_limit_bytes);
-  if (paged(workload)) tensors.block_table = page_order(workload, tensors.first_page.back());
+  return fill_tensors(workload, {}, memory_limit_bytes);
+}
 
-  // All bits set is a NaN in every dtype; it stays in the slots that no token has.
-  constexpr std::byte kNan{0xff};
-  tensors.q.resize(static_cast<std::size_t>(sizes.q));
-  tensors.k.resize(static_cast<std::size_t>(sizes.k), kNan);
-  tensors.v.resize(static_cast<std::size_t>(sizes.v), kNan);
-  fill(workload, tensors, Tensor::q, tensors.first_query, g.query_heads, g.head_dim, q_row, tensors.q);
-  fill(workload, tensors, Tensor::k, tensors.first_token, g.kv_heads, g.head_dim, k_row, tensors.k);
-  if (has_v(workload)) {
-    fill(workload, tensors, Tensor::v, tensors.first_token, g.kv_heads, g.value_dim, v_row, tensors.v);
-  }
-  return tensors;
+Tensors make_sampled_tensors(const Workload& workload, std::span<const KvGroup> groups,
+                             std::int64_t memory_limit_bytes) {
+  return fill_tensors(sampled_workload(workload, groups), groups, memory_limit_bytes);
 }
 
 std::int64_t q_row(const Workload& workload, const Tensors& tensors, std::int32_t request, std::int32_t query,

@@ -13,10 +13,10 @@ _splitwave_options() {
     simulate) echo "$workload $machine --schedule --threads --out --json" ;;
     plan) echo "$workload $machine --schedule --threads --json --full" ;;
     run)
-      echo "$workload --schedule --algorithm --executor --threads --sms --samples --repeat --energy --calibration --out --trace --json" ;;
+      echo "$workload --schedule --algorithm --executor --threads --sms --sample --samples --repeat --energy --calibration --out --trace --json" ;;
     verify)
       echo "$workload --output --lse --tensors --array --causal --no-causal --window --scale --lse-base --layout" \
-        '--kv-layout --weights --sixteen-bits --no-diagnosis --junit --json' \
+        '--kv-layout --weights --sixteen-bits --no-diagnosis --sample --junit --json' \
         "--batch-invariance $machine --schedule --executor --threads" ;;
     sweep)
       echo "$workload $machine --schedule --axis --out --resume --shard --merge --chunk --threads --fields --json" ;;

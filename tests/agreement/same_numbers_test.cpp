@@ -7,10 +7,12 @@
 #include "cpu_reference/compare.h"
 #include "cpu_reference/oracle.h"
 #include "cpu_reference/run_plan.h"
+#include "schedules/sample.h"
 #include "schedules/schedules.h"
 #include "schedules/validate.h"
 #include "tests/support/battery.h"
 #include "workloads/load.h"
+#include "workloads/sample.h"
 #include "workloads/tensors.h"
 
 namespace splitwave {
@@ -69,6 +71,30 @@ TEST_P(SameNumbers, AnyNumberOfThreadsGivesTheSameBits) {
       EXPECT_TRUE(same_bits(one.output, many.output)) << name << " with " << threads << " threads";
       EXPECT_TRUE(same_bits(one.lse, many.lse)) << name << " with " << threads << " threads";
     }
+  }
+}
+
+TEST_P(SameNumbers, ASampleHasTheBitsOfTheWhole) {
+  const workloads::Workload& workload = GetParam();
+  const workloads::Tensors tensors = workloads::make_tensors(workload, kMemoryLimit);
+  const std::vector<workloads::KvGroup> groups = workloads::sample_groups(workload, 3);
+  const workloads::Workload sample = workloads::sampled_workload(workload, groups);
+  const workloads::Tensors part = workloads::make_sampled_tensors(workload, groups, kMemoryLimit);
+  const std::int64_t group = workload.geometry.group();
+  for (const char* const name : {"fixed-split:3", "lean", "flashinfer-holistic"}) {
+    const schedules::Plan plan = schedules::make_plan(name, workload, {7, 2, 0, 0});
+    const cpu_reference::Result<float> whole = cpu_reference::run_plan(workload, tensors, plan, 2);
+    const cpu_reference::Result<float> result =
+        cpu_reference::run_plan(sample, part, schedules::sampled_plan(workload, plan, groups), 2);
+    std::vector<float> lse;
+    for (const workloads::KvGroup& one : groups) {
+      const auto request = static_cast<std::size_t>(one.request);
+      for (std::int64_t token = tensors.first_query[request]; token < tensors.first_query[request + 1]; ++token) {
+        const auto* const from = whole.lse.data() + token * workload.geometry.query_heads + one.kv_head * group;
+        lse.insert(lse.end(), from, from + group);
+      }
+    }
+    EXPECT_TRUE(same_bits(result.lse, lse)) << name;
   }
 }
 

@@ -114,6 +114,7 @@ TEST_F(ArrayFiles, BadNpyIsRefused) {
       {npy(good, "123456789"), "takes 8 bytes, but 9 are there"},
       {npy(good, "12345678", 4), "npy format 4.0"},
       {npy(good, "").substr(0, 30), "ends within its header"},
+      {npy(good, "").substr(0, npy(good, "").size() - 1), "ends within its header"},
       {std::string("\x93NUMPY\x02\x00\xff\xff\xff\xff", 12), "header of 4294967295 bytes"},
       {npy("{'descr': '>f4', 'fortran_order': False, 'shape': (2,), }", "12345678"), "descr is >f4"},
       {npy("{'descr': '|O', 'fortran_order': False, 'shape': (2,), }", "12345678"), "descr is |O"},

@@ -69,6 +69,35 @@ TEST(Run, RepeatedRunsAreBitwiseEqual) {
   }
 }
 
+TEST(Run, ASampleStandsForWhatNoMemoryHolds) {
+  const Outcome outcome = splitwave({"run", "-w", "h=1024/1024,d=8:100000q1s1000", "--schedule", "lean", "--sample",
+                                     "3", "--threads", "2", "--json"});
+  ASSERT_EQ(outcome.status, 2) << outcome.err;  // 102400000 output tiles
+  EXPECT_NE(outcome.err.find("output tiles"), std::string::npos) << outcome.err;
+  const Outcome fits = splitwave({"run", "-w", "h=8/8,d=8:100000q1s1000", "--schedule", "lean,fixed-split:3",
+                                  "--sample", "3", "--threads", "2", "--json"});
+  ASSERT_EQ(fits.status, 0) << fits.err;
+  const std::vector<reports::Record> records = reports::parse_records(fits.out, "stdout");
+  ASSERT_EQ(records.size(), 2U);
+  for (const reports::Record& record : records) {
+    EXPECT_EQ(record.sampled_groups, 3);
+    EXPECT_FALSE(record.seconds);
+    EXPECT_EQ(record.bytes, 100000LL * 8 * 8 * 2 * (2 * 1000 + 2));
+    EXPECT_LT(record.error->relative_l2, 1e-3);
+  }
+}
+
+TEST(Run, ASampleIsForTheCpuAndNotTimed) {
+  const Outcome cuda = splitwave({"run", "-w", "h=2,d=8:1q1s9", "--sample", "1", "--executor", "cuda"});
+  EXPECT_EQ(cuda.status, 2);
+  EXPECT_NE(cuda.err.find("--sample with --executor cuda"), std::string::npos) << cuda.err;
+  EXPECT_EQ(splitwave({"run", "-w", "h=2,d=8:1q1s9", "--sample", "0"}).status, 2);
+  EXPECT_EQ(splitwave({"run", "-w", "h=2,d=8:1q1s9", "--sample", "1", "--algorithm", "all"}).status, 2);
+  const Outcome table = splitwave({"run", "-w", "h=8/2,d=8:2q1s9", "--sample", "3", "--schedule", "lean"});
+  EXPECT_NE(table.out.find("KV heads computed"), std::string::npos) << table.out;
+  EXPECT_EQ(table.out.find("predicted"), std::string::npos) << table.out;
+}
+
 TEST(Run, TraceHoldsWhatWasPredictedAndMeasuredOfEveryPlan) {
   const TemporaryFolder folder;
   const std::string file = folder.file("trace.json");

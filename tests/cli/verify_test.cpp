@@ -55,6 +55,27 @@ TEST_F(VerifyVerb, TheOraclesOutputPassesBothWays) {
   EXPECT_LT(verdict["output"]["worst_bound_ratio"], 1);
 }
 
+TEST_F(VerifyVerb, ASampleIsJudgedWithoutTheRest) {
+  const std::string spec = "h=8/4,d=64:5q2s50";
+  const std::string a = exported("sampled", spec);
+  const auto judge = [&](const std::string& output, const char* groups) {
+    return splitwave({"verify", "-w", spec, "--output", output, "--lse", a + "/lse.npy", "--sample", groups, "--json"});
+  };
+  const Outcome good = judge(a + "/output.npy", "3");
+  EXPECT_EQ(good.status, 0) << good.err;
+  EXPECT_EQ(nlohmann::json::parse(good.out)["rows"], 3 * 2 * 2);
+  // The last element of all is in every sample, and nothing before it is.
+  const Outcome bad = judge(spoiled(a + "/output.npy"), "1");
+  EXPECT_EQ(bad.status, 1) << bad.err;
+  const nlohmann::json worst = nlohmann::json::parse(bad.out)["worst"];
+  EXPECT_EQ(worst["request"], 4);
+  EXPECT_EQ(worst["query"], 1);
+  EXPECT_EQ(worst["head"], 7);
+  EXPECT_EQ(worst["element"], 63);
+  EXPECT_EQ(judge(a + "/lse.npy", "1").status, 2);
+  EXPECT_EQ(splitwave({"verify", "--tensors", a, "--sample", "1"}).status, 2);
+}
+
 TEST_F(VerifyVerb, EveryLayoutAndDtypeRoundTrips) {
   const std::string base =
       R"({"format":1,"name":"w","geometry":{"kind":"gqa","query_heads":4,"kv_heads":2,"head_dim":32,)"

@@ -284,6 +284,21 @@ TEST(ClosedForm, AScoreThatOverflowsHalfPrecisionStaysFinite) {
   EXPECT_EQ(result.lse[0], 7.2e9);
 }
 
+TEST(ClosedForm, ProductsThatCancelLeaveTheSmallOnesBetweenThem) {
+  // 2^60 + 1 - 2^60, in one lane of the sums: double alone gives 0.
+  const Workload workload = testing::plain_workload(Dtype::f32, 1, 1, 24, 1, 2);
+  const Result<double> result =
+      attend(workload, testing::tensors_with(workload, [](Tensor tensor, std::int32_t, std::int32_t position,
+                                                          std::int32_t, std::int32_t element) {
+               if (tensor == Tensor::q) return 1.0F;
+               if (tensor == Tensor::v || position == 1) return static_cast<float>(tensor == Tensor::v ? position : 0);
+               return element == 0 ? 0x1p60F : element == 8 ? 1.0F : element == 16 ? -0x1p60F : 0.0F;
+             }));
+  const double e = std::exp(1.0);
+  EXPECT_NEAR(result.output[0], 1 / (e + 1), 4e-15);
+  EXPECT_NEAR(result.lse[0], std::log(e + 1), 4e-15);
+}
+
 TEST(ClosedForm, SubnormalNumbersAreNumbers) {
   const auto flat = [](std::int32_t) { return 0.0F; };
   const auto smallest = [](float unit) {

@@ -3,6 +3,7 @@
 #include "cpu_reference/verify.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <cmath>
 #include <numbers>
@@ -167,6 +168,53 @@ TEST_F(Verify, PagesInAnyOrderPass) {
   EXPECT_EQ(complaint(call), "block_table[0][0]: 5; allowed: 0 to 4, the pages of k");
   call.context_lens.reset();
   EXPECT_EQ(complaint(call), "context_lens: is missing; allowed: context_lens or cu_seqlens_k with a block_table");
+}
+
+/// Zeros that take memory only where they are written.
+class SparseFloats {
+ public:
+  explicit SparseFloats(std::int64_t count) : bytes_(static_cast<std::size_t>(count) * sizeof(float)) {
+    data_ = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (data_ == MAP_FAILED) throw std::bad_alloc();
+  }
+  SparseFloats(const SparseFloats&) = delete;
+  SparseFloats& operator=(const SparseFloats&) = delete;
+  ~SparseFloats() { ::munmap(data_, bytes_); }
+  float* data() { return static_cast<float*>(data_); }
+
+ private:
+  std::size_t bytes_;
+  void* data_;
+};
+
+TEST_F(Verify, PagesBeyondTwoToThe32ElementsPass) {
+  constexpr std::int64_t kPage = 16;
+  constexpr std::int64_t kElements = kPage * kKvHeads * kDim;                    // of a page
+  constexpr std::int64_t kPages = (std::int64_t{1} << 32) / kElements + 20'000;  // of 16 GiB
+  // Were an offset cut to 31 or 32 bits, a page before would be read, which holds zeros.
+  const std::vector<std::int32_t> table = {kPages - 1, (1 << 23) + 5, 2147480000, kPages - 20'000 + 7, 3, kPages - 4};
+  SparseFloats k(kPages * kElements);
+  SparseFloats v(kPages * kElements);
+  for (std::int32_t r = 0; r < 2; ++r) {
+    for (std::int32_t t = 0; t < lens_[static_cast<std::size_t>(r)]; ++t) {
+      const std::int64_t page = table[static_cast<std::size_t>(3 * r + t / kPage)];
+      for (std::int64_t i = 0; i < kKvHeads * kDim; ++i) {
+        const auto head = static_cast<std::int32_t>(i / kDim);
+        const std::int64_t to = page * kElements + t % kPage * kKvHeads * kDim + i;
+        k.data()[to] = at(tensors_.k, r, t, head, i % kDim);
+        v.data()[to] = at(tensors_.v, r, t, head, i % kDim);
+      }
+    }
+  }
+  KernelCall call = packed();
+  call.cu_seqlens_k.reset();
+  call.k = c_order_view(k.data(), ElementType::f32, {kPages, kPage, kKvHeads, kDim});
+  call.v = c_order_view(v.data(), ElementType::f32, {kPages, kPage, kKvHeads, kDim});
+  call.block_table = c_order_view(table.data(), ElementType::i32, {2, 3});
+  call.context_lens = c_order_view(lens_.data(), ElementType::i32, {2});
+  EXPECT_TRUE(verify(call).passed);
+  k.data()[std::int64_t{table[3]} * kElements] += 1;
+  EXPECT_FALSE(verify(call).passed);
 }
 
 TEST_F(Verify, AMaskStandsForCausality) {

@@ -76,8 +76,8 @@ void expect(bool holds) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   try {
     splitwave::SPLITWAVE_FUZZ_READER({reinterpret_cast<const char*>(data), size});
-  } catch (const splitwave::base::InputError&) {
-    return 0;
+  } catch (const splitwave::base::InputError& error) {
+    splitwave::expect(splitwave::base::is_plain_line(error.what()));
   }
   return 0;
 }

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "schedules/schedules.h"
 #include "tests/support/battery.h"
+#include "workloads/tensors.h"
 
 namespace splitwave::gpu {
 namespace {
@@ -71,6 +72,46 @@ TEST(Encode, EveryItemOfEveryListInOrder) {
   }
 }
 
+/// Offset in elements that the kernels compute for a KV position of a contiguous item.
+std::int64_t kernel_offset(const DeviceItem& item, const KvAddressing& addressing) {
+  return std::int64_t{item.kv_base} * 8 + item.kv_begin * addressing.token_stride;
+}
+
+TEST(Encode, ItemsPointAtTheRowsOfTheirTensors) {
+  for (const workloads::KvLayout layout :
+       {workloads::KvLayout::bshd, workloads::KvLayout::bhsd, workloads::KvLayout::paged}) {
+    Workload w = testing::with_queries(testing::decode("w", testing::geometry(8, 2, 64), {100, 0, 257}), {1, 2, 3});
+    w.kv.layout = layout;
+    if (layout == workloads::KvLayout::paged) w.kv.page_size = 16;
+    const workloads::Tensors tensors = workloads::make_tensors(w, std::int64_t{1} << 24);
+    const KvAddressing addressing = dense_addressing(w);
+    const Plan plan = schedules::make_plan("fixed-size:64", w, schedules::Grid{13, 1, 0, 64});
+    const Encoded out = encode(w, plan);
+    for (std::int32_t list = 0; list < plan.lists(); ++list) {
+      const schedules::Item& item = plan.list(list).front();
+      const DeviceItem& device = out.items[static_cast<std::size_t>(list)];
+      const schedules::OutputTile& tile = plan.outputs[static_cast<std::size_t>(item.output)];
+      const workloads::Request& request = w.requests[static_cast<std::size_t>(tile.request)];
+      EXPECT_EQ(device.first_position, request.context_len - request.query_len);
+      EXPECT_EQ(std::int64_t{device.query_row} * 64, workloads::q_row(w, tensors, tile.request, 0, tile.head_begin));
+      if (layout == workloads::KvLayout::paged) {
+        EXPECT_EQ(device.kv_base, tensors.first_page[static_cast<std::size_t>(tile.request)]);
+      } else {
+        EXPECT_EQ(kernel_offset(device, addressing),
+                  workloads::k_row(w, tensors, tile.request, item.kv_begin, device.kv_head));
+      }
+    }
+  }
+}
+
+TEST(Encode, TilesOfOneQueryAreNotMasked) {
+  const Workload w = testing::with_queries(testing::decode("w", testing::geometry(8, 2, 64), {100}), {3});
+  for (const std::int32_t tile_q : {4, 8}) {  // rows of 4 heads: one query, or two
+    const Plan plan = schedules::make_plan("fixed-size:64", w, schedules::Grid{13, 1, tile_q, 64});
+    for (const DeviceItem& item : encode(w, plan).items) EXPECT_EQ(item.masked, item.rows > 4 ? 1U : 0U) << tile_q;
+  }
+}
+
 TEST(Encode, UniformPlansAreSeen) {
   const workloads::Geometry llama = testing::geometry(32, 8, 128);
   for (const std::int32_t length : {1, 64, 1000, 4096}) {
@@ -82,6 +123,17 @@ TEST(Encode, UniformPlansAreSeen) {
       EXPECT_EQ(static_cast<std::size_t>(uniform->parts) * plan.outputs.size(), plan.items.size());
     }
   }
+}
+
+TEST(Encode, PartsOfOneTileMoreThanTheOthersAreUniform) {
+  const Workload w = testing::decode("uneven", testing::geometry(4, 1, 64), {7 * 64});
+  Plan plan = schedules::make_plan("fixed-split:3", w, schedules::Grid{132, 1, 0, 64});
+  ASSERT_EQ(plan.items.size(), 3U);  // of 3, 3 and 1 tiles
+  plan.items[1].kv_end = plan.items[2].kv_begin = 5 * 64;
+  const std::optional<UniformPlan> uniform = as_uniform(w, dense_addressing(w), plan);
+  ASSERT_TRUE(uniform.has_value());
+  EXPECT_EQ(uniform->tiles_per_part, 2);
+  EXPECT_EQ(uniform->longer_parts, 1);
 }
 
 TEST(Encode, OtherPlansAreNotUniform) {

@@ -29,6 +29,7 @@ inline reports::Record full_record() {
   result.seconds_p80 = 0.014;
   result.samples = 5;
   result.interrupted = 2;
+  result.sampled_groups = 16;
   result.bytes = 1074266112;
   result.bytes_per_second = 1074266112 / 0.0125;
   result.num_splits = 3;

@@ -68,6 +68,11 @@ void expect_mentions(const std::string& message, std::initializer_list<const cha
 TEST(PlanJson, RefusesWhatIsNoPlan) {
   using nlohmann::json;
   expect_mentions(error_after([](json& j) { j.erase("item_list"); }), {"plan.json", "item_list"});
+  // 2^64 - 1 is not the -1 of an item without a slot: items that have one.
+  for (const std::uint64_t slot : {0xffff'ffff'ffff'ffffULL, 0x8000'0000'0000'0000ULL}) {
+    expect_mentions(error_after([&](json& j) { j["item_list"].back()[3] = slot; }),
+                    {"plan.json", "item_list[", std::to_string(slot).c_str(), "32 bits"});
+  }
   expect_mentions(error_after([](json& j) { j.erase("dispatch"); }), {"plan.json", "dispatch"});
   expect_mentions(error_after([](json& j) { j["format"] = 2; }), {"plan.json", "format", "2", "1"});
   expect_mentions(error_after([](json& j) { j["extra"] = 1; }), {"plan.json", "extra"});

@@ -208,6 +208,8 @@ TEST(Validate, Dispatch) {
   Plan plan = good();
   plan.workers = 4;
   expect_only(check_dispatch, plan);
+  plan.workers = -1;
+  expect_only(check_dispatch, plan);
   plan = make_plan("fa3", workload(), {4, 1, 0, 0});
   plan.workers = 0;
   expect_only(check_dispatch, plan);

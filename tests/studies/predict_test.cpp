@@ -17,5 +17,24 @@ TEST(Predict, HoursOfSimulatedTimeEnd) {
   EXPECT_NEAR(fa2.timeline.seconds, 124'800, 100);
 }
 
+/// No less than the memory takes for K and V, and no more than five times that (many query heads are arithmetic).
+TEST(Predict, TheLargestWorkloadsTakeTheTimeOfTheirBytes) {
+  const Target h200 = target("h200");
+  workloads::Workload ragged = workloads::parse_spec("h=32/8,d=128:100000q1s10000000");
+  for (std::size_t i = 0; i < ragged.requests.size(); ++i) {
+    ragged.requests[i].context_len = static_cast<std::int32_t>(i * 7919 % 10'000 * 1000);
+  }
+  for (const workloads::Workload& workload :
+       {workloads::parse_spec("h=1024/1024,d=128:1q1s10000000"), workloads::parse_spec("h=1024/8,d=128:4q1s1024k"),
+        workloads::parse_spec("h=32/8,d=128:100000q1s10000000"), ragged}) {
+    const double least = static_cast<double>(workloads::kv_bytes(workload)) / h200.machine.dram_peak_bytes_per_second;
+    for (const char* const name : {"lean", "flashinfer", "fixed-split:fa2"}) {
+      const double seconds = predict(workload, name, h200).timeline.seconds;
+      EXPECT_GT(seconds, least) << workload.requests.size() << " requests by " << name;
+      EXPECT_LT(seconds, 5 * least) << workload.requests.size() << " requests by " << name;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace splitwave::studies

@@ -21,6 +21,17 @@ TEST(ImportTrace, AzuresColumns) {
   EXPECT_NEAR(trace[3].arrival_seconds, 86400 - 3.97996, 1e-5);  // the next day, with a zone, out of order in the file
 }
 
+TEST(ImportTrace, ArrivalsCrossHoursDaysAndYears) {
+  const std::vector<TraceRequest> trace = import_trace(
+      "TIMESTAMP,ContextTokens,GeneratedTokens\n2023-12-31 18:59:59.5,1,1\n2023-12-31 19:00:00.25,1,1\n"
+      "2023-12-31 23:00:00,1,1\n2024-01-01 00:00:00,1,1\n",
+      "t.csv");
+  ASSERT_EQ(trace.size(), 4U);
+  EXPECT_NEAR(trace[1].arrival_seconds, 0.75, 1e-6);
+  EXPECT_NEAR(trace[2].arrival_seconds, 4 * 3600 + 0.5, 1e-6);
+  EXPECT_NEAR(trace[3].arrival_seconds, 5 * 3600 + 0.5, 1e-6);
+}
+
 TEST(ImportTrace, MooncakesKeys) {
   const std::vector<TraceRequest> trace =
       import_trace(base::read_text_file(kData + "mooncake.jsonl"), "mooncake.jsonl");
