@@ -51,9 +51,11 @@ class OutputRun {
   void run(const std::vector<schedules::Item>& items, std::int32_t tile_kv, std::int64_t first_query,
            Result<double>& result) {
     std::vector<std::vector<Part<Real>>> parts;
+    parts.reserve(items.size());
     for (const schedules::Item& item : items) parts.push_back(run_item(item, tile_kv));
     for (std::int32_t row = 0; row < tile_.rows(); ++row) {
       std::vector<Part<Real>*> of_row;
+      of_row.reserve(parts.size());
       for (auto& part : parts) of_row.push_back(&part[static_cast<std::size_t>(row)]);
       const std::int64_t tile_row = tile_.row_begin + row;
       const std::int64_t index = (first_query + tile_row / tile_.head_count) * workload_.geometry.query_heads +
@@ -202,6 +204,7 @@ class OutputRun {
   Real merge_normalised(const std::vector<Part<Real>*>& parts, std::vector<Real>& output) const {
     output.assign(parts.front()->output.size(), Real(0));
     std::vector<Real> lses;
+    lses.reserve(parts.size());
     for (const Part<Real>* part : parts) lses.push_back(round_to(r_.merge, lse_of(*part)));
     Real max = kNothing<Real>;
     for (const Real lse : lses) max = std::max(max, lse);

@@ -65,7 +65,8 @@ TEST(Precision, E4m3IsTheNearestOfAllItsNumbers) {
     all.push_back(exponent == 0 ? std::ldexp(fraction, -9) : std::ldexp(8 + fraction, exponent - 10));
   }
   EXPECT_EQ(all.back(), 448);
-  for (double x = 0; x < 460; x += 0.0006103515625 * (1 + x / 8)) {
+  for (int i = 0; i < 11000; ++i) {
+    const double x = 460 * std::pow(i / 11000.0, 3);  // many small ones, where steps are small
     double nearest = 0;
     for (const double each : all) nearest = std::abs(each - x) < std::abs(nearest - x) ? each : nearest;
     const double rounded = round_to(Precision::e4m3, static_cast<float>(x));
