@@ -92,14 +92,14 @@ class OutputRun {
 
   void run_tile(KvRange tile, std::vector<Part<Real>>& parts) {
     weights_.resize(parts.size() * static_cast<std::size_t>(tile.size()));
-    for (const KvRange chunk : chunks_of(tile)) score_chunk(tile, chunk);
+    for_chunks(tile, [&](KvRange chunk) { score_chunk(tile, chunk); });
     for (std::size_t row = 0; row < parts.size(); ++row) {
       const KvRange seen = intersection(visible_to_row(workload_, tile_, static_cast<std::int32_t>(row)), tile);
       if (seen.size() == 0) continue;
       Real* const begin = weights_of(row, tile, seen.begin);
       weigh({begin, static_cast<std::size_t>(seen.size())}, parts[row]);
     }
-    for (const KvRange chunk : chunks_of(tile)) add_chunk(tile, chunk, parts);
+    for_chunks(tile, [&](KvRange chunk) { add_chunk(tile, chunk, parts); });
   }
 
   Real* weights_of(std::size_t row, KvRange tile, std::int32_t token) {

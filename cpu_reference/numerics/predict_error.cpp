@@ -98,7 +98,7 @@ class Predictor {
       rows[row].scores.reserve(static_cast<std::size_t>(rows[row].seen.size()));
       rows[row].variances.reserve(static_cast<std::size_t>(rows[row].seen.size()));
     }
-    for (const KvRange chunk : chunks_of({item.kv_begin, item.kv_end})) {
+    for_chunks({item.kv_begin, item.kv_end}, [&](KvRange chunk) {
       const Rows keys = tokens(Operand::k, chunk);
       for (std::size_t row = 0; row < rows.size(); ++row) {
         const KvRange seen = intersection(rows[row].seen, chunk);
@@ -106,7 +106,7 @@ class Predictor {
           add_score(queries.row(static_cast<std::int32_t>(row)), keys.row(token - chunk.begin), rows[row]);
         }
       }
-    }
+    });
     for (ItemRow& row : rows) weigh(row);
   }
 
@@ -163,7 +163,7 @@ class Predictor {
       std::fill(sums.rounded.begin(), sums.rounded.end(), 0.0);
     }
     for (const KvRange tile : tiles_of(item, tile_kv_, r_)) {
-      for (const KvRange chunk : chunks_of(tile)) {
+      for_chunks(tile, [&](KvRange chunk) {
         const Rows values = tokens(Operand::v, chunk);
         for (std::size_t row = 0; row < sums_.size(); ++row) {
           const ItemRow& state = states_[index][row];
@@ -176,7 +176,7 @@ class Predictor {
                       instruction_ends, sums_[row]);
           }
         }
-      }
+      });
     }
     for (std::size_t row = 0; row < sums_.size(); ++row) {
       ItemRow& state = states_[index][row];

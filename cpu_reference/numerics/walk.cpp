@@ -5,7 +5,6 @@
 #include <atomic>
 
 #include "base/parallel.h"
-#include "base/stop.h"
 
 namespace splitwave::cpu_reference::numerics {
 
@@ -31,14 +30,6 @@ std::vector<KvRange> tiles_of(const schedules::Item& item, std::int32_t tile_kv,
   }
   if (rounding.order == TileOrder::last_to_first) std::reverse(tiles.begin(), tiles.end());
   return tiles;
-}
-
-std::vector<KvRange> chunks_of(KvRange range) {
-  std::vector<KvRange> chunks;
-  for (std::int32_t begin = range.begin; begin < range.end; begin += kChunkTokens) {
-    chunks.push_back({begin, std::min(begin + kChunkTokens, range.end)});
-  }
-  return chunks;
 }
 
 KvRange intersection(KvRange a, KvRange b) {

@@ -2,10 +2,12 @@
 // The order in which a plan's tokens are added up. Inside the folder only.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "base/stop.h"
 #include "cpu_reference/numerics/schemes.h"
 #include "schedules/plan.h"
 
@@ -21,8 +23,14 @@ std::vector<std::vector<schedules::Item>> items_of_outputs(const schedules::Plan
 /// whole item.
 std::vector<workloads::KvRange> tiles_of(const schedules::Item& item, std::int32_t tile_kv, const Rounding& rounding);
 
-/// Ranges of at most kChunkTokens that make up the range.
-std::vector<workloads::KvRange> chunks_of(workloads::KvRange range);
+/// Runs work(chunk) for ranges of at most kChunkTokens that make up the range; leaves early if asked to stop: what is
+/// computed then is thrown away.
+template <typename Work>
+void for_chunks(workloads::KvRange range, Work work) {
+  for (std::int32_t begin = range.begin; begin < range.end && !base::stop_asked(); begin += kChunkTokens) {
+    work(workloads::KvRange{begin, std::min(begin + kChunkTokens, range.end)});
+  }
+}
 
 workloads::KvRange intersection(workloads::KvRange a, workloads::KvRange b);
 
