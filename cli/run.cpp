@@ -3,6 +3,7 @@
 
 #include "base/error.h"
 #include "base/output_files.h"
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/executor.h"
 #include "cli/exit_codes.h"
@@ -16,6 +17,7 @@
 #include "studies/measure.h"
 #include "studies/measure_sample.h"
 #include "studies/repeat.h"
+#include "studies/rounding.h"
 #include "studies/traced_plan.h"
 
 namespace splitwave::cli {
@@ -27,6 +29,8 @@ struct RunOptions {
   WorkloadOptions workload;
   std::vector<std::string> schedules;
   std::vector<std::string> algorithms;
+  std::vector<std::string> roundings;
+  std::string gpu;
   ExecutorChoice executor;
   studies::TimingBudget budget;
   std::int64_t sample = 0;  ///< KV heads of requests; 0: all, timed
@@ -94,12 +98,41 @@ studies::CheckCount run_algorithms(const RunOptions& options, RecordSink& sink,
       });
 }
 
+/// Nothing is judged: the error is the result.
+void run_roundings(const RunOptions& options, RecordSink& sink, const std::vector<workloads::Workload>& loaded) {
+  const auto roundings = studies::chosen_roundings(options.roundings);
+  const std::vector<studies::Target> targets = {
+      options.gpu.empty() ? studies::this_cpu(thread_count(options.executor.threads)) : studies::target(options.gpu)};
+  const std::vector<std::string> names = studies::chosen_schedules(options.schedules, loaded, targets);
+  catch_stop_signals();
+  run_each(
+      loaded, sink, nullptr,
+      [&](const workloads::Workload& workload) {
+        return studies::rounding_work(workload, names.size(), roundings.size());
+      },
+      [&](const workloads::Workload& workload, const studies::MeasureOutput& output) {
+        studies::measure_roundings(workload, names, roundings, targets.front(), output.watcher);
+      });
+}
+
+int show_roundings(const RunOptions& options) {
+  const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
+  RecordSink sink(options.out, options.json);
+  run_roundings(options, sink, loaded);
+  sink.finish();
+  if (!options.json) print(reports::rounding_table(sink.records()));
+  return kGood;
+}
+
+void require_cpu(const std::string& option, const std::string& what, const std::string& executor) {
+  if (executor == "cpu") return;
+  throw base::InputError(option + " with --executor " + executor + ": " + what + " on the CPU only; allowed: cpu");
+}
+
 int run_all(const RunOptions& options) {
   const bool algorithms = !options.algorithms.empty();
-  if (algorithms && options.executor.name != "cpu") {
-    throw base::InputError("--algorithm with --executor " + options.executor.name +
-                           ": the papers' algorithms run on the CPU only; allowed: cpu");
-  }
+  if (algorithms) require_cpu("--algorithm", "the papers' algorithms run", options.executor.name);
+  if (!options.roundings.empty()) require_cpu("--rounding", "roundings are emulated", options.executor.name);
   if (options.executor.sms != 0 && options.executor.name != "cuda") {
     throw base::InputError("--sms: --executor " + options.executor.name +
                            " has threads, not SMs; allowed: --executor cuda, or --threads");
@@ -112,6 +145,7 @@ int run_all(const RunOptions& options) {
   require_device(options.executor);
   require_executor(options.executor.name);
   if (!options.trace.empty()) require_timelines(options.executor.name);
+  if (!options.roundings.empty()) return show_roundings(options);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   RecordSink sink(options.out, options.json);
   const studies::CheckCount checks = algorithms            ? run_algorithms(options, sink, loaded)
@@ -129,6 +163,30 @@ int run_all(const RunOptions& options) {
   return checks.passed() ? kGood : kCheckFailed;
 }
 
+/// After --algorithm, --samples and --trace, which exclude it.
+void add_rounding_options(CLI::App& verb, RunOptions& options) {
+  std::vector<std::string> names;
+  for (const auto& scheme : cpu_reference::numerics::schemes()) names.emplace_back(scheme.name);
+  CLI::Option* rounding =
+      verb.add_option(
+              "--rounding", options.roundings,
+              "instead of timing plans, run them with the roundings of these kernels, and show the error beside "
+              "the one that theory expects (docs/numerics.md): " +
+                  base::join(names) + "; all: every one")
+          ->delimiter(',')
+          ->allow_extra_args(false)
+          ->type_name("A,B,...")
+          ->excludes("--algorithm")
+          ->excludes("--samples")
+          ->excludes("--sample")
+          ->excludes("--repeat")
+          ->excludes("--trace");
+  verb.add_option("--gpu", options.gpu,
+                  "with --rounding: plans as schedules make them for this machine (splitwave gpus)")
+      ->type_name("NAME|FILE")
+      ->needs(rounding);
+}
+
 }  // namespace
 
 void add_run(CLI::App& program, int& status) {
@@ -143,7 +201,8 @@ void add_run(CLI::App& program, int& status) {
       "  splitwave run -w llama-3-8b:4q1s4k --schedule fa2,lean --trace measured.json\n"
       "  splitwave run -w llama-3-8b:4q1s4k --schedule lean --repeat 100\n"
       "  splitwave run -w h=1024/1024,d=128:1q1s4096k --schedule lean --sample 2\n"
-      "  splitwave run -w llama-3-8b:1q1s4k --algorithm flash-attention-1,flash-decoding:128x16");
+      "  splitwave run -w llama-3-8b:1q1s4k --algorithm flash-attention-1,flash-decoding:128x16\n"
+      "  splitwave run -w llama-3-8b:1q1s4k --rounding fa3,flashinfer --schedule fa3 --gpu h200");
   add_workload_options(*verb, options->workload);
   add_schedule_option(*verb, options->schedules);
   add_executor_option(*verb, options->executor.name);
@@ -179,6 +238,7 @@ void add_run(CLI::App& program, int& status) {
       ->excludes("--repeat")
       ->excludes("--trace")
       ->excludes("--sample");
+  add_rounding_options(*verb, *options);
   verb->callback([options, &status] { status = run_all(*options); });
 }
 

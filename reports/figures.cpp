@@ -151,4 +151,36 @@ Figure predicted_measured_figure(std::span<const Record> records, const std::str
                 drawn_twice("predicted_measured", caption, commands, plots)};
 }
 
+Figure chart_figure(const Chart& chart, const std::string& caption) {
+  std::string data = "# One block per series\n# x\tmeasured\tpredicted\n";
+  std::vector<std::string> plots;
+  for (std::size_t i = 0; i < chart.series.size(); ++i) {
+    const Chart::Series& series = chart.series[i];
+    data += fmt::format("{}# {}\n", i == 0 ? "" : "\n\n", series.name);
+    for (const Sample& sample : series.samples) {
+      data += fmt::format("{:.6g}\t{:.6g}\t{:.6g}\n", sample.x, sample.measured, sample.predicted);
+    }
+    plots.push_back(fmt::format("'{}.dat' index {} using 1:2 with points {} title {}", chart.name, i, style(i),
+                                gnuplot_text(series.name)));
+    plots.push_back(fmt::format("'{}.dat' index {} using 1:3 with lines lc rgb '{}' lw 1.5 notitle", chart.name, i,
+                                kColours[i % kColours.size()]));
+  }
+  std::vector<std::string> tics;
+  for (std::size_t i = 0; i < chart.x_names.size(); ++i) {
+    tics.push_back(fmt::format("{} {}", gnuplot_text(chart.x_names[i]), i));
+  }
+  const std::string x_axis = tics.empty() ? "set logscale x 2\n"
+                                          : fmt::format("set xrange [-0.5:{}.5]\nset xtics ({}) noenhanced\n",
+                                                        tics.size() - 1, fmt::join(tics, ", "));
+  const std::string commands = fmt::format(
+      "set title {}\n"
+      "set xlabel {}\n"
+      "set ylabel {}\n"
+      "set logscale y\n"
+      "set format y '%.0e'\n"
+      "{}",
+      gnuplot_text(chart.title), gnuplot_text(chart.x_label), gnuplot_text(chart.y_label), x_axis);
+  return Figure{chart.name, chart.title, data, drawn_twice(chart.name, caption, commands, plots)};
+}
+
 }  // namespace splitwave::reports

@@ -15,12 +15,13 @@ namespace {
 using base::Fields;
 using Key = std::string_view;
 
-constexpr std::array<Key, 36> kRecordKeys = {
-    "workload",     "schedule",  "executor",    "machine",   "chosen",           "seconds",      "seconds_p20",
-    "seconds_p80",  "samples",   "interrupted", "sampled_groups", "bytes",     "bytes_per_second", "num_splits",   "ctas",
-    "waves",        "occupancy", "merge",       "kernel",    "read_seconds",     "plan_seconds", "joules",
-    "sm_clock_mhz", "speed_up",  "probes",      "breakdown", "traffic",          "energy",       "io",
-    "error",        "repeat",    "failure",     "device",    "driver",           "commit",       "version"};
+constexpr std::array<Key, 37> kRecordKeys = {
+    "workload",     "schedule", "executor",     "machine",        "chosen",  "seconds",          "seconds_p20",
+    "seconds_p80",  "samples",  "interrupted",  "sampled_groups", "bytes",   "bytes_per_second", "num_splits",
+    "ctas",         "waves",    "occupancy",    "merge",          "kernel",  "rounding",         "read_seconds",
+    "plan_seconds", "joules",   "sm_clock_mhz", "speed_up",       "probes",  "breakdown",        "traffic",
+    "energy",       "io",       "error",        "repeat",         "failure", "device",           "driver",
+    "commit",       "version"};
 constexpr std::array<Key, 5> kSpeedUpKeys = {"over", "median", "low", "high", "pairs"};
 constexpr std::array<Key, 9> kProbesKeys = {"read_by_one",  "read_by_all",  "seconds_per_kv_byte",
                                             "fork_seconds", "item_seconds", "merge_seconds_per_row_split",
@@ -30,7 +31,7 @@ constexpr std::array<Key, 6> kTrafficKeys = {"kv_dram_read",   "kv_l2_read",    
                                              "output_written", "partials_written", "partials_read"};
 constexpr std::array<Key, 6> kEnergyKeys = {"idle", "sms", "dram", "l2", "shared", "arithmetic"};
 constexpr std::array<Key, 6> kIoKeys = {"q", "kv", "scores", "output", "statistics", "partials"};
-constexpr std::array<Key, 3> kErrorKeys = {"relative_l2", "rmse", "max_abs"};
+constexpr std::array<Key, 4> kErrorKeys = {"relative_l2", "rmse", "max_abs", "predicted_rmse"};
 constexpr std::array<Key, 3> kRepeatKeys = {"runs", "differing", "first"};
 constexpr double kMost = std::numeric_limits<double>::max();
 
@@ -88,7 +89,7 @@ RecordIo read_io(const Fields& fields) {
 RecordError read_error(const Fields& fields) {
   constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
   return RecordError{number(fields, "relative_l2").value_or(kUnknown), number(fields, "rmse").value_or(kUnknown),
-                     number(fields, "max_abs").value_or(kUnknown)};
+                     number(fields, "max_abs").value_or(kUnknown), number(fields, "predicted_rmse")};
 }
 
 RecordRepeat read_repeat(const Fields& fields) {
@@ -119,6 +120,7 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   record.occupancy = number(fields, "occupancy");
   record.merge = fields.optional_line("merge");
   record.kernel = fields.optional_line("kernel");
+  record.rounding = fields.optional_line("rounding");
   record.read_seconds = number(fields, "read_seconds");
   record.plan_seconds = number(fields, "plan_seconds");
   record.joules = number(fields, "joules");

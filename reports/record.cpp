@@ -99,6 +99,7 @@ Json error_json(const RecordError& error) {
   put(object, "relative_l2", error.relative_l2);
   put(object, "rmse", error.rmse);
   put(object, "max_abs", error.max_abs);
+  put(object, "predicted_rmse", error.predicted_rmse);
   return object;
 }
 
@@ -139,6 +140,7 @@ std::string to_json(const Record& record) {
   put(object, "occupancy", record.occupancy);
   put(object, "merge", record.merge);
   put(object, "kernel", record.kernel);
+  put(object, "rounding", record.rounding);
   put(object, "read_seconds", record.read_seconds);
   put(object, "plan_seconds", record.plan_seconds);
   put(object, "joules", record.joules);

@@ -16,6 +16,7 @@ struct RecordError {
   double relative_l2 = 0;
   double rmse = 0;
   double max_abs = 0;
+  std::optional<double> predicted_rmse = {};  ///< by the roundings that were emulated
   bool operator==(const RecordError&) const = default;
 };
 
@@ -87,11 +88,12 @@ struct Record {
   std::optional<double> waves;
   std::optional<double> occupancy;
   std::optional<std::string> merge;
-  std::optional<std::string> kernel;   ///< configuration of the CUDA kernel, "r1w4s4t16c8"
-  std::optional<double> read_seconds;  ///< plain read of K and V on the device, in the same run
-  std::optional<double> plan_seconds;  ///< host time of making the plan ready for the device
-  std::optional<double> joules;        ///< that a call takes of the device's energy
-  std::optional<double> sm_clock_mhz;  ///< while that was measured
+  std::optional<std::string> kernel;    ///< configuration of the CUDA kernel, "r1w4s4t16c8"
+  std::optional<std::string> rounding;  ///< whose roundings were emulated, "fa3"
+  std::optional<double> read_seconds;   ///< plain read of K and V on the device, in the same run
+  std::optional<double> plan_seconds;   ///< host time of making the plan ready for the device
+  std::optional<double> joules;         ///< that a call takes of the device's energy
+  std::optional<double> sm_clock_mhz;   ///< while that was measured
   std::optional<RecordSpeedUp> speed_up;
   std::optional<RecordProbes> probes;
   std::optional<schedules::Breakdown> breakdown;

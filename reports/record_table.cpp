@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "reports/table.h"
 
@@ -90,6 +91,15 @@ std::vector<std::string> cells(const Record& record, const Shown& shown) {
   return row;
 }
 
+std::string failure_line(const Record& record) {
+  return fmt::format("{} cannot run {}: {}\n", record.schedule, record.workload, *record.failure);
+}
+
+/// Three digits of an error, or a dash where it is not finite.
+std::string error_words(double value) {
+  return std::isfinite(value) ? fmt::format("{:.2e}", value) : "-";
+}
+
 }  // namespace
 
 std::string record_table(std::span<const Record> records) {
@@ -98,7 +108,7 @@ std::string record_table(std::span<const Record> records) {
   std::string failures;
   for (const Record& record : records) {
     if (record.failure) {
-      failures += fmt::format("{} cannot run {}: {}\n", record.schedule, record.workload, *record.failure);
+      failures += failure_line(record);
     } else {
       table.rows.push_back(cells(record, shown));
     }
@@ -131,6 +141,31 @@ std::string algorithm_table(std::span<const Record> records) {
                           or_dash(record.seconds, format_seconds), or_dash(record.error, error_text)});
   }
   return to_text(table);
+}
+
+std::string rounding_table(std::span<const Record> records) {
+  Table table{{{"workload"},
+               {"schedule"},
+               {"splits", Align::right},
+               {"rounding"},
+               {"max error", Align::right},
+               {"RMSE", Align::right},
+               {"RMSE / RMS", Align::right},
+               {"predicted RMSE", Align::right},
+               {"measured / predicted", Align::right}},
+              {}};
+  std::string failures;
+  for (const Record& record : records) {
+    if (record.failure) failures += failure_line(record);
+    if (!record.error || !record.rounding) continue;
+    const RecordError& error = *record.error;
+    const double predicted = error.predicted_rmse.value_or(0);
+    table.rows.push_back(
+        {record.workload, schedule_words(record), or_dash(record.num_splits, whole_number), *record.rounding,
+         error_words(error.max_abs), error_words(error.rmse), error_words(error.relative_l2), error_words(predicted),
+         predicted > 0 && std::isfinite(error.rmse) ? fmt::format("{:.2f}", error.rmse / predicted) : "-"});
+  }
+  return to_text(table) + failures;
 }
 
 }  // namespace splitwave::reports

@@ -15,4 +15,8 @@ std::string record_table(std::span<const reports::Record> records);
 /// must, by what it is, its time and its error.
 std::string algorithm_table(std::span<const reports::Record> records);
 
+/// Records of emulated roundings as an aligned table: error, beside the one that theory expects; below it the points
+/// that cannot run.
+std::string rounding_table(std::span<const reports::Record> records);
+
 }  // namespace splitwave::reports

@@ -13,7 +13,7 @@ _splitwave_options() {
     simulate) echo "$workload $machine --schedule --threads --out --json" ;;
     plan) echo "$workload $machine --schedule --threads --json --full" ;;
     run)
-      echo "$workload --schedule --algorithm --executor --threads --sms --sample --samples --repeat --energy --calibration --out --trace --json" ;;
+      echo "$workload --schedule --algorithm --rounding --gpu --executor --threads --sms --sample --samples --repeat --energy --calibration --out --trace --json" ;;
     verify)
       echo "$workload --output --lse --tensors --array --causal --no-causal --window --scale --lse-base --layout" \
         '--kv-layout --weights --sixteen-bits --no-diagnosis --sample --junit --json' \
@@ -48,6 +48,10 @@ _splitwave() {
     --gpu) words="cpu $(_splitwave_names gpus)" ;;
     --schedule | --available) words=$(_splitwave_names schedules) ;;
     --algorithm) words="all $(_splitwave_names algorithms)" ;;
+    --rounding)
+      words='all fa2 fa3 lean lean:ort flashinfer flashinfer:cuda-cores flashmla etap standard fa3-fp8'
+      words+=' fa3-fp8:per-tensor fa3-fp8:coherent standard-fp8 f16-accumulator f32 f64'
+      ;;
     --executor) words='cpu cuda' ;;
     --format) [[ $verb == 'workload tensors' ]] && words='npy safetensors' || words='table csv json cpp python' ;;
     --lse-base) words='e 2' ;;

@@ -4,6 +4,9 @@
 // instruction set can be linked into the rest of the program under a shared name.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+
 #include "cpu_reference/kernels/tile_block.h"
 
 namespace splitwave::cpu_reference {
@@ -82,6 +85,15 @@ inline Vec exp_nonpositive(Vec x) {
   return Simd::zero_below(x, limit, Simd::scale_by_power(p, exponent));
 }
 
+/// The address of what is only asked for ahead: it may follow from no row at all, or lie beyond the last, where pointers
+/// must not point.
+inline std::uintptr_t address_of(const void* place) {
+  return reinterpret_cast<std::uintptr_t>(place);
+}
+inline void ask_for(std::uintptr_t address) {
+  __builtin_prefetch(reinterpret_cast<const void*>(address));
+}
+
 /// Scores of `Rows` query rows with every token of the piece: scores[r * kStepTokens + t], padding included. For each
 /// cache line that is used, one line ahead is asked for: requests have to be spread evenly, because those beyond what
 /// the core can hold open are dropped, and a pause leaves memory idle. Where rows follow each other, lines are asked
@@ -99,13 +111,14 @@ void dot_rows(const TileBlock& block, const Piece& piece, float* scores) {
   const std::ptrdiff_t ahead_step = block.k_contiguous ? kTokens : 1;
   for (std::int32_t begin = 0; begin < tokens; begin += kTokens) {
     const Stored* k[kTokens];
-    const Stored* ahead[kTokens];
+    std::uintptr_t ahead[kTokens];
     for (int t = 0; t < kTokens; ++t) k[t] = row<Element>(k_rows, begin + t);
     // Beyond its share, a piece asks for what it has, which costs next to nothing.
     const std::byte* const* ahead_rows = begin < piece.ahead_tokens ? piece.ahead_k_rows : k_rows;
     for (int t = 0; t < kTokens; ++t) {
-      ahead[t] = block.k_contiguous ? row<Element>(ahead_rows, 0) + begin * head_dim + t * kLineElements
-                                    : row<Element>(ahead_rows, begin + t);
+      ahead[t] = block.k_contiguous
+                     ? address_of(ahead_rows[0]) + (begin * head_dim + t * kLineElements) * sizeof(Stored)
+                     : address_of(ahead_rows[begin + t]);
     }
     Vec sums[kWidth];
 #pragma GCC unroll 16
@@ -130,7 +143,7 @@ void dot_rows(const TileBlock& block, const Piece& piece, float* scores) {
       for (int v = 0; v < kLineVectors; ++v) {
 #pragma GCC unroll 16
         for (int t = 0; t < kTokens; ++t) {
-          if (t * kLineVectors / kTokens == v) __builtin_prefetch(ahead[t] + d * ahead_step);
+          if (t * kLineVectors / kTokens == v) ask_for(ahead[t] + d * ahead_step * sizeof(Stored));
         }
         add_products(d + v * kWidth);
       }
@@ -180,7 +193,7 @@ void add_values(const TileBlock& block, const Piece& piece, std::ptrdiff_t d, co
   const std::byte* const* ahead_rows = piece.ahead_v_rows;
   const std::int32_t ahead_tokens = piece.ahead_tokens;
   // Contiguous rows ahead are one stream, of which each pass takes the next part; of others it takes its own part.
-  const std::byte* const stream = ahead_rows[0] + d * ahead_tokens * std::ptrdiff_t{sizeof(Stored)};
+  const std::uintptr_t stream = address_of(ahead_rows[0]) + d * ahead_tokens * sizeof(Stored);
   Vec sums[Rows][Vectors];
 #pragma GCC unroll 4
   for (int r = 0; r < Rows; ++r) {
@@ -190,10 +203,10 @@ void add_values(const TileBlock& block, const Piece& piece, std::ptrdiff_t d, co
   for (std::int32_t t = 0; t < tokens; ++t) {
     const Stored* const value = row<Element>(v_rows, t) + d;
     if (t < ahead_tokens) {
-      const std::byte* const ahead =
-          Contiguous ? stream + t * kBytes : reinterpret_cast<const std::byte*>(row<Element>(ahead_rows, t) + d);
+      const std::uintptr_t ahead =
+          Contiguous ? stream + t * kBytes : address_of(ahead_rows[t]) + d * sizeof(Stored);
 #pragma GCC unroll 8
-      for (std::ptrdiff_t line = 0; line < kBytes; line += kLineBytes) __builtin_prefetch(ahead + line);
+      for (std::ptrdiff_t line = 0; line < kBytes; line += kLineBytes) ask_for(ahead + line);
     }
     Vec values[Vectors];
 #pragma GCC unroll 8

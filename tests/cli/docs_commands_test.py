@@ -16,7 +16,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = ["README.md"] + [f"docs/{name}.md" for name in
-                             ("advise", "cli", "determinism", "explain", "records", "schedules", "simulator", "sweep", "verify", "workloads")]
+                             ("advise", "cli", "determinism", "explain", "numerics", "records", "schedules", "simulator", "sweep", "verify", "workloads")]
 VERBS = ["", "advise", "calibrate", "compare", "explain", "gpus", "plan", "run", "schedules", "simulate", "sweep", "verify",
          "workload", "workload generate", "workload import", "workload show", "workload tensors", "workload validate"]
 

@@ -74,7 +74,8 @@ TEST(Interruption, SignalsEndWhatIsComputed) {
        {std::vector<std::string>{"explain", "-w", many, "--schedule", "fa2,lean,fixed-split:2"},
         {"simulate", "-w", many, "--schedule", "fixed-split:16,fixed-split:17,fixed-split:18,fixed-split:19"},
         {"run", "-w", "llama-3-8b:16q1s32k", "--schedule", "fa2"},
-        {"run", "-w", "llama-3-8b:1q1s64k", "--algorithm", "standard"}}) {
+        {"run", "-w", "llama-3-8b:1q1s64k", "--algorithm", "standard"},
+        {"run", "-w", "llama-3-8b:1q1s256k", "--schedule", "fixed-split:1", "--rounding", "standard"}}) {
     Process process(arguments);
     ASSERT_TRUE(wait_for([&] { return process.catches(SIGINT); })) << arguments.front();
     process.send(SIGINT);

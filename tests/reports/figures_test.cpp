@@ -21,7 +21,15 @@ const std::string kCaption = "a cpu's caption, commit 0123456789ab";
 
 std::vector<Figure> figures() {
   const std::vector<Record> records = tests::comparison();
-  return {speed_up_figure(records, "fixed-split:fa2", kCaption), predicted_measured_figure(records, kCaption)};
+  const Chart chart{"chart",  "it's a title",
+                    "tokens", "error",
+                    {},       {{"fa_3", {{256, 2e-5, 2.5e-5}, {512, 1e-5, 1.25e-5}}}, {"`f32`", {{256, 3e-8, 3e-8}}}}};
+  Chart named = chart;
+  named.name = "named_chart";
+  named.x_names = {"normal", "it's flat"};
+  named.series = {{"fa_3", {{0, 2e-5, 2.5e-5}, {1, 1e-5, 1.25e-5}}}};
+  return {speed_up_figure(records, "fixed-split:fa2", kCaption), predicted_measured_figure(records, kCaption),
+          chart_figure(chart, kCaption), chart_figure(named, kCaption)};
 }
 
 std::string content(const fs::path& path) {
@@ -56,6 +64,11 @@ TEST_F(Draw, GnuplotMakesSvgAndPng) {
     EXPECT_NE(svg.find("fixed-split:fa2"), std::string::npos) << name;
     EXPECT_EQ(content(folder_ / "figures" / (std::string(name) + ".png")).substr(1, 3), "PNG") << name;
   }
+  const std::string chart = content(folder_ / "figures/chart.svg");
+  for (const char* text : {"it's a title", "fa_3", "`f32`", "commit 0123456789ab"}) {
+    EXPECT_NE(chart.find(text), std::string::npos) << text;
+  }
+  EXPECT_NE(content(folder_ / "figures/named_chart.svg").find("it's flat"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / "figures.partial"));
 }
 

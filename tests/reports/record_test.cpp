@@ -39,7 +39,7 @@ std::string line_with(const std::string& part) {
 }
 
 TEST(Record, TextsArePlainLines) {
-  for (const char* key : {"chosen", "merge", "kernel", "failure", "device", "driver"}) {
+  for (const char* key : {"chosen", "merge", "kernel", "rounding", "failure", "device", "driver"}) {
     for (const char* text : {"\\u001b[31m", "\\n", "\\u009b", "\\u202e"}) {
       const std::string part = std::string("\"") + key + "\":\"" + text + "\",";
       EXPECT_NE(refusal(line_with(part)).find("allowed: UTF-8 text without control characters"), std::string::npos)

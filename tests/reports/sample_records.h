@@ -38,6 +38,7 @@ inline reports::Record full_record() {
   result.occupancy = 0.99;
   result.merge = "host_cta";
   result.kernel = "r1w4s4t16c8";
+  result.rounding = "fa3";
   result.read_seconds = 0.011;
   result.plan_seconds = 2e-5;
   result.joules = 4.5;
@@ -48,7 +49,7 @@ inline reports::Record full_record() {
   result.traffic = schedules::Traffic{1073741824, 536870912, 262144, 262144, 24768, 16512};
   result.energy = schedules::Energy{1.5, 0.5, 1.75, 0.375, 0.25, 0.125};
   result.io = reports::RecordIo{8192, 16777216, 1048576, 8192, 128, 264192};
-  result.error = reports::RecordError{2.5e-4, 1e-5, 3e-4};
+  result.error = reports::RecordError{2.5e-4, 1e-5, 3e-4, 1.1e-5};
   result.repeat = reports::RecordRepeat{10, 1, "run 4: output of request 0"};
   result.failure = "none; the key is here to be seen";
   result.device = "a device";

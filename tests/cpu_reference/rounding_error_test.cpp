@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole workloads with the roundings of kernels: against the oracle, against theory, and before verify's judge.
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "cpu_reference/compare.h"
+#include "cpu_reference/numerics/emulate.h"
+#include "cpu_reference/numerics/predict_error.h"
+#include "cpu_reference/oracle.h"
+#include "cpu_reference/verify.h"
+#include "schedules/schedules.h"
+#include "tests/support/battery.h"
+#include "workloads/load.h"
+
+namespace splitwave::cpu_reference::numerics {
+namespace {
+
+constexpr std::int64_t kMemory = std::int64_t{1} << 30;
+
+struct Figures {
+  Errors errors;
+  PredictedError predicted;
+};
+
+Figures figures(const workloads::Workload& workload, const std::string& schedule, const Rounding& rounding,
+                std::int32_t sms = 8) {
+  const workloads::Tensors tensors = workloads::make_tensors(workload, kMemory);
+  schedules::Grid grid;
+  grid.sms = sms;
+  const schedules::Plan plan = schedules::make_plan(schedule, workload, grid);
+  return {compare(emulate(workload, tensors, plan, rounding), attend(workload, tensors)),
+          predict_error(workload, tensors, plan, rounding)};
+}
+
+double rmse(const std::string& spec, const char* schedule, std::string_view scheme) {
+  return figures(workloads::load(spec).at(0), schedule, find_scheme(scheme).rounding).errors.rmse;
+}
+
+class Battery : public ::testing::TestWithParam<workloads::Workload> {};
+
+TEST_P(Battery, DoubleAndFloatReproduceTheOracle) {
+  for (const char* schedule : {"fa2", "fixed-split:3", "lean"}) {
+    const Errors in_double = figures(GetParam(), schedule, find_scheme("f64").rounding).errors;
+    EXPECT_TRUE(acceptable(in_double, double_tolerance())) << schedule << ' ' << in_double.worst_row_relative_l2;
+    const Errors in_float = figures(GetParam(), schedule, find_scheme("f32").rounding).errors;
+    EXPECT_TRUE(acceptable(in_float, tolerance(workloads::Dtype::f32)))
+        << schedule << ' ' << in_float.worst_row_relative_l2;
+  }
+}
+
+TEST_P(Battery, KernelsThatRoundPAndTheOutputAreWithinTolerance) {
+  for (const char* scheme : {"fa2", "fa3", "lean", "flashmla", "etap"}) {
+    const Errors errors = figures(GetParam(), "lean", find_scheme(scheme).rounding).errors;
+    EXPECT_TRUE(acceptable(errors, tolerance(workloads::Dtype::f16))) << scheme << ' ' << errors.worst_row_relative_l2;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Numerics, Battery, ::testing::ValuesIn(splitwave::testing::battery()),
+                         [](const auto& one) { return one.param.name; });
+
+TEST(RoundingError, CoarserRoundingsErrMore) {
+  const std::string spec = "h=8/8,d=64:1q1s4k";
+  const double fa3 = rmse(spec, "fixed-split:1", "fa3");
+  EXPECT_GT(rmse(spec, "fixed-split:1", "standard"), 1.5 * fa3);
+  EXPECT_GT(rmse(spec, "fixed-split:1", "f16-accumulator"), 10 * fa3);
+  EXPECT_GT(rmse(spec, "fixed-split:1", "fa3-fp8"), 50 * fa3);
+  EXPECT_LT(rmse(spec, "fixed-split:1", "flashinfer:cuda-cores"), 0.8 * fa3);
+  EXPECT_LT(rmse(spec, "fixed-split:1", "f32"), fa3 / 50);
+  EXPECT_GT(rmse(spec, "fixed-split:8", "lean:ort"), 2 * fa3);
+  EXPECT_NEAR(rmse(spec, "fixed-split:1", "lean:ort"), fa3, 0.01 * fa3);
+}
+
+TEST(RoundingError, IncoherentProcessingHelpsAgainstOutliers) {
+  const std::string spec = "h=8/8,d=64,dist=outliers,causal=0:1q32s4k";
+  EXPECT_GT(rmse(spec, "fixed-split:1", "fa3-fp8:coherent"), 1.3 * rmse(spec, "fixed-split:1", "fa3-fp8"));
+}
+
+TEST(RoundingError, RowsThatSeeNothingHaveNone) {
+  const Figures none = figures(splitwave::testing::decode("w", splitwave::testing::geometry(4, 2, 64), {0, 0}), "lean",
+                               find_scheme("fa3").rounding);
+  EXPECT_EQ(none.errors.max_abs, 0);
+  EXPECT_EQ(none.predicted.total(), 0);
+}
+
+/// Any workload of some 1,000 output elements or more whose rows see 64 tokens or more; in fewer, chance decides.
+workloads::Workload any_workload() {
+  const int head_dim = *rc::gen::element(32, 64, 128);
+  const int kv_heads = *rc::gen::element(2, 4);
+  const int group = *rc::gen::element(1, 2, 4);
+  const char* dtype = *rc::gen::element("f16", "bf16", "f32");
+  const int queries = head_dim * kv_heads * group < 1024 ? 16 : *rc::gen::element(1, 3);
+  const int tokens = 64 + queries + *rc::gen::inRange(0, 1500);
+  return workloads::load("h=" + std::to_string(kv_heads * group) + '/' + std::to_string(kv_heads) +
+                         ",d=" + std::to_string(head_dim) + ",dtype=" + dtype +
+                         ",seed=" + std::to_string(*rc::gen::inRange(0, 1 << 30)) + ":1q" + std::to_string(queries) +
+                         's' + std::to_string(tokens))
+      .at(0);
+}
+
+std::string any_schedule() {
+  return *rc::gen::element<std::string>("fixed-split:1", "fixed-split:2", "fixed-split:7", "lean");
+}
+
+/// Measured over predicted, or the reverse. 1,000 random cases held (RC_PARAMS=max_success=1000).
+constexpr double kFactor = 1.4;
+
+RC_GTEST_PROP(RoundingError, IsAsPredicted, ()) {
+  const workloads::Workload workload = any_workload();
+  const std::string schedule = any_schedule();
+  const Scheme scheme = *rc::gen::elementOf(std::vector<Scheme>(schemes().begin(), schemes().end()));
+  const Figures found = figures(workload, schedule, scheme.rounding);
+  const double ratio = found.errors.rmse / found.predicted.rmse();
+  RC_LOG() << workload.name << ' ' << schedule << ' ' << scheme.name << ": " << found.errors.rmse << ", predicted "
+           << found.predicted.rmse();
+  RC_ASSERT(ratio > 1 / kFactor);
+  RC_ASSERT(ratio < kFactor);
+}
+
+std::optional<WeightPrecision> told(Precision precision) {
+  switch (precision) {
+    case Precision::bf16:
+      return WeightPrecision::bf16;
+    case Precision::f16:
+      return WeightPrecision::f16;
+    case Precision::f32:
+      return WeightPrecision::f32;
+    case Precision::f64:
+      return WeightPrecision::f64;
+    default:
+      return std::nullopt;
+  }
+}
+
+/// verify's judgement of the emulated kernel, told what its scheme says.
+Verification judged(const workloads::Workload& workload, const std::string& schedule, const Scheme& scheme) {
+  const workloads::Tensors tensors = workloads::make_tensors(workload, kMemory);
+  const schedules::Plan plan = schedules::make_plan(schedule, workload, {});
+  const Result<double> result = emulate(workload, tensors, plan, scheme.rounding);
+  const workloads::Geometry& g = workload.geometry;
+  const std::int64_t rows = tensors.first_query.back();
+  VerifyOptions options;
+  options.weights = told(scheme.verify_weights);
+  // In the type that the kernel writes: that is the rounding of the output that verify allows for.
+  const base::ElementType type = resolved(scheme.rounding.output, g.dtype) == Precision::f64   ? base::ElementType::f64
+                                 : resolved(scheme.rounding.output, g.dtype) == Precision::f32 ? base::ElementType::f32
+                                                                                               : element_type(g.dtype);
+  workloads::Bytes narrow(result.output.size() * static_cast<std::size_t>(base::bytes_per_element(type)));
+  std::vector<float> single(result.output.begin(), result.output.end());
+  const void* data = result.output.data();
+  if (type == base::ElementType::f32) data = single.data();
+  if (type == base::ElementType::f16 || type == base::ElementType::bf16) {
+    for (std::size_t i = 0; i < single.size(); ++i) {
+      workloads::store_element(g.dtype, narrow, static_cast<std::int64_t>(i), single[i]);
+    }
+    data = narrow.data();
+  }
+  const std::vector<float> lse(result.lse.begin(), result.lse.end());
+  std::optional<base::ArrayView> lse_view;
+  if (scheme.verify_weights == Precision::input) {
+    lse_view = base::c_order_view(lse.data(), base::ElementType::f32, {rows, g.query_heads});
+  }
+  return verify(workload, tensors, base::c_order_view(data, type, {rows, g.query_heads, g.value_dim}), lse_view, false,
+                options);
+}
+
+RC_GTEST_PROP(Verify, AccusesNoKernelWhoseRoundingsItIsTold, ()) {
+  std::vector<const Scheme*> judgeable;
+  for (const Scheme& scheme : schemes()) {
+    if (scheme.verify_weights != Precision::e4m3) judgeable.push_back(&scheme);
+  }
+  const Scheme& scheme = **rc::gen::elementOf(judgeable);
+  workloads::Workload workload = any_workload();
+  if (scheme.name == "standard" || scheme.name == "lean:ort") workload.geometry.dtype = workloads::Dtype::f16;
+  workload.distribution = *rc::gen::element(workloads::Distribution::normal, workloads::Distribution::outliers);
+  if (scheme.name == "standard") workload.distribution = workloads::Distribution::normal;
+  const std::string schedule = any_schedule();
+  const Verification result = judged(workload, schedule, scheme);
+  RC_LOG() << workload.name << ' ' << to_string(workload.distribution) << ' ' << schedule << ' ' << scheme.name << ": "
+           << result.rules.at(0).text;
+  RC_ASSERT(result.passed);
+}
+
+TEST(Verify, TellsAHalfPrecisionAccumulatorFromAKernel) {
+  const workloads::Workload workload = workloads::load("h=2/2,d=64:1q1s16k").at(0);
+  EXPECT_TRUE(judged(workload, "fixed-split:1", find_scheme("fa3")).passed);
+  EXPECT_FALSE(judged(workload, "fixed-split:1", find_scheme("f16-accumulator")).passed);
+}
+
+}  // namespace
+}  // namespace splitwave::cpu_reference::numerics
