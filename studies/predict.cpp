@@ -174,6 +174,14 @@ std::optional<Prediction> predict_with(double limit_seconds, const workloads::Wo
   return result;
 }
 
+std::optional<Prediction> predict_on_fastest_config(const workloads::Workload& workload, std::string_view schedule,
+                                                    const Target& target, const PredictOptions& options) {
+  schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for
+  const std::vector<simulator::KernelProfile> configs = configs_for(workload, schedule, target, 0);
+  if (configs.empty()) return std::nullopt;
+  return fastest_config(std::numeric_limits<double>::infinity(), workload, schedule, target, configs, options);
+}
+
 Prediction predict_on_config(const workloads::Workload& workload, std::string_view schedule, std::string_view config,
                              const Target& target, const PredictOptions& options) {
   for (const simulator::KernelProfile& kernel : configs_for(workload, schedule, target, 0)) {
@@ -189,11 +197,7 @@ Prediction predict_on_config(const workloads::Workload& workload, std::string_vi
 
 schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
                          const PredictOptions& options) {
-  schedules::find(schedule);  // a name that does not exist is told before a kernel is looked for
-  const std::vector<simulator::KernelProfile> configs = configs_for(workload, schedule, target, 0);
-  if (!configs.empty()) {
-    return fastest_config(std::numeric_limits<double>::infinity(), workload, schedule, target, configs, options)->grid;
-  }
+  if (const auto made = predict_on_fastest_config(workload, schedule, target, options)) return made->grid;
   return grid_with(kernel_before(workload, schedule, target, options), target, options);
 }
 

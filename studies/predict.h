@@ -51,6 +51,11 @@ std::optional<Prediction> predict_within(double limit_seconds, const workloads::
                                          std::string_view schedule, const Target& target,
                                          const PredictOptions& options = {});
 
+/// The same where the schedule's kernel is compiled in many configs: on the one that is fastest with a plan for its own
+/// grid. Nothing if its kernel has no configs.
+std::optional<Prediction> predict_on_fastest_config(const workloads::Workload& workload, std::string_view schedule,
+                                                    const Target& target, const PredictOptions& options = {});
+
 /// First step: what the schedule may know of the target. Where its kernel is compiled in many configs, of the one that
 /// runs it fastest.
 schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,

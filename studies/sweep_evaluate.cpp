@@ -127,6 +127,10 @@ class SweepEvaluator::Worker {
       return append_result(out, names, minimal_bytes(workload), best.plan, met, true);
     }
     const std::string& schedule = schedule_name(settings);
+    if (auto made = predict_on_fastest_config(workload, schedule, meant, options_)) {
+      const Simulated met{std::move(made->kernel), std::move(made->timeline)};
+      return append_result(out, names, minimal_bytes(workload), made->plan, met, false);
+    }
     update(plan, schedule, workload, grid_for(workload, schedule, meant, options_));
     if (!plan.failure.empty()) return append_failure(out, names, plan.failure);
     const Simulated met = simulate_plan(workload, plan.plan, meant, options_);

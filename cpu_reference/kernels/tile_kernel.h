@@ -85,8 +85,8 @@ inline Vec exp_nonpositive(Vec x) {
   return Simd::zero_below(x, limit, Simd::scale_by_power(p, exponent));
 }
 
-/// The address of what is only asked for ahead: it may follow from no row at all, or lie beyond the last, where pointers
-/// must not point.
+/// The address of what is only asked for ahead: it may follow from no row at all, or lie beyond the last, where
+/// pointers must not point.
 inline std::uintptr_t address_of(const void* place) {
   return reinterpret_cast<std::uintptr_t>(place);
 }
@@ -203,8 +203,7 @@ void add_values(const TileBlock& block, const Piece& piece, std::ptrdiff_t d, co
   for (std::int32_t t = 0; t < tokens; ++t) {
     const Stored* const value = row<Element>(v_rows, t) + d;
     if (t < ahead_tokens) {
-      const std::uintptr_t ahead =
-          Contiguous ? stream + t * kBytes : address_of(ahead_rows[t]) + d * sizeof(Stored);
+      const std::uintptr_t ahead = Contiguous ? stream + t * kBytes : address_of(ahead_rows[t]) + d * sizeof(Stored);
 #pragma GCC unroll 8
       for (std::ptrdiff_t line = 0; line < kBytes; line += kLineBytes) ask_for(ahead + line);
     }

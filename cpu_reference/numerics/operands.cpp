@@ -14,7 +14,6 @@
 namespace splitwave::cpu_reference::numerics {
 namespace {
 
-constexpr double kLargestE4m3 = 448;
 /// Seed of the signs of the random matrix: any will do, and the same one makes runs alike.
 constexpr std::uint64_t kSignSeed = 20240711;
 constexpr std::int32_t kBlockTokens = 128;  ///< tokens looked at in one go

@@ -11,8 +11,6 @@
 namespace splitwave::cpu_reference::numerics {
 namespace {
 
-constexpr double kLargestE4m3 = 448;
-
 struct Format {
   int fraction_bits;
   int least_exponent;  ///< of normal numbers

@@ -8,6 +8,9 @@
 
 namespace splitwave::cpu_reference::numerics {
 
+/// Largest finite e4m3.
+constexpr double kLargestE4m3 = 448;
+
 /// input: whatever the workload's tensors are stored in. e4m3: the OCP 8-bit format with 4 bits of exponent and 3 of
 /// fraction, no infinity, and beyond +-448 the nearest of these (as conversions on GPUs saturate).
 enum class Precision { input, e4m3, bf16, f16, f32, f64 };

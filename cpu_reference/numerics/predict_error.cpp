@@ -15,7 +15,7 @@ namespace {
 using schedules::Item;
 using workloads::KvRange;
 
-constexpr double kNothing = -std::numeric_limits<double>::infinity();
+constexpr double kNoScore = -std::numeric_limits<double>::infinity();
 constexpr std::int32_t kRows = 8;  ///< rows of an output tile that are looked at together
 constexpr double kDotLanes = 8;    ///< emulate()'s dot product: so many sums side by side
 constexpr double kDotLevels = 3;   ///< which are then added in pairs
@@ -34,7 +34,7 @@ struct ItemRow {
   std::vector<double> scores;     ///< scaled; then the weights e^(score - max)
   std::vector<double> variances;  ///< of the scores
   KvRange seen;
-  double max = kNothing;
+  double max = kNoScore;
   double sum = 0;
   double share = 0;            ///< of the whole row's sum of weights
   std::vector<double> output;  ///< normalised
@@ -135,7 +135,7 @@ class Predictor {
   /// Scores become weights; the exponential's own roundings join the variances.
   void weigh(ItemRow& row) const {
     for (const double score : row.scores) row.max = std::max(row.max, score);
-    const double reference = row.max == kNothing ? 0 : row.max;
+    const double reference = row.max == kNoScore ? 0 : row.max;
     for (std::size_t i = 0; i < row.scores.size(); ++i) {
       const double below = row.scores[i] - reference;
       row.variances[i] += arithmetic_ * (1 + below * below);
@@ -146,7 +146,7 @@ class Predictor {
   }
 
   void share_out(std::size_t row) {
-    double max = kNothing;
+    double max = kNoScore;
     for (const auto& of_item : states_) max = std::max(max, of_item[row].max);
     double total = 0;
     for (auto& of_item : states_) {
@@ -231,7 +231,7 @@ class Predictor {
   /// Relative variance of what all parts of a row are merged with: the LSE of all, and the additions.
   double common_merge_variance(std::size_t row, double parts) const {
     if (r_.partial_form == PartialForm::raw) return arithmetic_ * (2 * parts / 3);
-    double lse = kNothing;
+    double lse = kNoScore;
     for (const auto& of_item : states_) {
       const ItemRow& state = of_item[row];
       if (state.share > 0) lse = std::max(lse, state.max + std::log(state.sum / state.share));
