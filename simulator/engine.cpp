@@ -81,12 +81,11 @@ double Engine::fill_seconds(double bytes, const Fill& start) const {
   return std::max(law.latency_seconds, seconds + std::min(bytes, kernel_->first_tiles * tile) / start.share);
 }
 
-/// Wait of a further item of `bytes` in the queue of a full memory. The windows of all CTAs are in it, so that what is
-/// asked for comes as much later. Warps wait for each item's last tile, while nothing new is asked for in its place: a
-/// CTA with many short items falls behind those with few long ones, who take what it leaves. Where all items have the
-/// same length nobody gains by it.
-/// A cluster waits for the last of its CTAs: as the memory serves at random, 1 + ln c times as long for c of them.
-/// There equal items wait too, for the ln c, in a queue that is shorter by the share of the time that all CTAs wait.
+/// Wait of a further item of `bytes` in the queue of a full memory, which holds the windows of all CTAs. Warps wait for
+/// each item's last tile, and nothing new is asked for in its place: a CTA with many short items falls behind those
+/// with few long ones, which take what it leaves; where all have the same length nobody gains. A cluster waits for the
+/// last of its CTAs, in a memory that serves at random, 1 + ln c times as long: equal items, too, for the ln c, in a
+/// queue that is shorter by the share of the time that all CTAs wait.
 double Engine::queue_seconds(double bytes, const Fill& start) const {
   if (!kernel_->refills_after_use || start.arithmetic_bound || start.share <= 0) return 0;
   const double queue = work_->queued_bytes / start.share;
