@@ -12,9 +12,12 @@ namespace {
 using schedules::Plan;
 using workloads::Workload;
 
-bool covers(const KernelVariant& variant, const Workload& workload) {
+bool is_masked(const Workload& workload) {
   const workloads::Geometry& g = workload.geometry;
-  const bool masked = workloads::max_query_len(workload) > 1 && (g.causal || g.window.has_value());
+  return (g.causal || g.window.has_value()) && workloads::max_query_len(workload) > 1;
+}
+
+bool covers(const KernelVariant& variant, const workloads::Geometry& g, bool masked) {
   return !variant.kernel.config.empty() && g.head_dim >= variant.head_dim_least &&
          g.head_dim <= variant.head_dim_most && g.head_dim == g.value_dim && g.dtype != workloads::Dtype::f32 &&
          variant.kernel.masked == masked;
@@ -60,10 +63,11 @@ bool holds_whole_items(const Plan& plan, std::int32_t most_tokens) {
 
 std::vector<KernelProfile> alternatives(const KernelFamily& family, const Workload& workload, const Machine& machine,
                                         std::int32_t rows) {
+  const bool masked = is_masked(workload);
   std::int32_t least = 0;
   std::int32_t most = 0;
   for (const KernelVariant& variant : family.variants) {
-    if (!covers(variant, workload)) continue;
+    if (!covers(variant, workload.geometry, masked)) continue;
     const std::int32_t held = variant.kernel.most_rows;
     if (held >= rows && (least == 0 || held < least)) least = held;
     most = std::max(most, held);
@@ -71,7 +75,8 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const Worklo
   const std::int32_t wanted = least > 0 ? least : most;
   std::vector<KernelProfile> all;
   for (const KernelVariant& variant : family.variants) {
-    if (!covers(variant, workload) || (rows != kAnyRows && variant.kernel.most_rows != wanted)) continue;
+    if (!covers(variant, workload.geometry, masked) || (rows != kAnyRows && variant.kernel.most_rows != wanted))
+      continue;
     for (const ClusterCosts& costs : variant.clusters) {
       if (costs.cluster > 1 && !has_capability(machine, 9)) continue;
       KernelProfile kernel = with_cluster(variant, costs);

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocations that fail, one by one: whatever thread they are on, what comes of it is std::bad_alloc, and no end of the
-// process. The program has its own operator new, which fails when it is told to.
+// process.
 #include <gtest/gtest.h>
 
-#include <atomic>
-#include <cstdlib>
+#include <cstdint>
 #include <functional>
 #include <limits>
 #include <new>
@@ -14,41 +13,8 @@
 #include "cpu_reference/run_plan.h"
 #include "cpu_reference/verify.h"
 #include "schedules/schedules.h"
+#include "tests/support/refusing_new.h"
 #include "tests/support/tensors.h"
-
-namespace {
-
-constexpr std::int64_t kNever = std::numeric_limits<std::int64_t>::max();
-std::atomic<std::int64_t> left = kNever;  ///< allocations until all fail
-std::atomic<std::int64_t> asked = 0;
-
-void* allocate(std::size_t bytes) {
-  ++asked;
-  if (left.load() != kNever && left.fetch_sub(1) <= 0) throw std::bad_alloc();
-  if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return allocate(bytes);
-}
-void* operator new[](std::size_t bytes) {
-  return allocate(bytes);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t /*bytes*/) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t /*bytes*/) noexcept {
-  std::free(memory);
-}
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -63,20 +29,21 @@ workloads::Workload two_requests() {
 /// Lets the n-th allocation and all after it fail, for n from 0 on in growing steps, until the work succeeds. Returns
 /// how often it failed.
 std::int64_t fail_everywhere(const std::function<void()>& work) {
+  constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   work();  // what is allocated once
-  asked = 0;
+  testing::refuse_memory(kAll, kAll);
   work();
-  const std::int64_t all = asked;
+  const std::int64_t all = testing::give_memory();
   std::int64_t failed = 0;
   for (std::int64_t n = 0; n < all; n += 1 + n / 50) {
     bool thrown = false;
-    left = n;
+    testing::refuse_memory(n + 1, kAll);
     try {
       work();
     } catch (const std::bad_alloc&) {
       thrown = true;
     }
-    left = kNever;
+    testing::give_memory();
     failed += thrown ? 1 : 0;
   }
   work();
