@@ -200,8 +200,11 @@ class Collector {
     if (kernel.most_rows < most_rows_ && !packs_splits_) return;
     add_pieces();
     add_named("lean", lean_bound(facts_, kernel, machine_, workers_));
-    if (facts_.uniform || kernel.cluster > 1) return;
+    if (kernel.cluster > 1) return;
+    if (!packs_splits_) add_plain("lean", lean_bound(facts_, kernel, machine_, workers_));
+    if (facts_.uniform) return;
     for (const char* name : {"fa3", "flashinfer"}) add_named(name, even_bound(facts_, kernel, machine_, workers_));
+    add_plain("flashinfer", even_bound(facts_, kernel, machine_, workers_));
   }
 
   /// All, with the least bounds first.
@@ -218,11 +221,15 @@ class Collector {
                           : piece_bound(facts_, *kernel_, machine_, workers_, facts_.outputs, facts_.longest);
   }
   void add_named(const std::string& schedule, double least_seconds) {
-    all_.push_back({schedule + "+last_arriver", kernel_, least_seconds});
+    all_.push_back({schedule + "+last_arriver", kernel_, least_seconds, kCandidateTileTokens});
+  }
+  /// With tiles and merge of its own.
+  void add_plain(const std::string& schedule, double least_seconds) {
+    all_.push_back({schedule, kernel_, least_seconds, 0});
   }
   void add_split(std::int32_t splits, double least_seconds) {
     const char* merge = splits == 1 ? "" : "+last_arriver";
-    all_.push_back({fmt::format("fixed-split:{}{}", splits, merge), kernel_, least_seconds});
+    all_.push_back({fmt::format("fixed-split:{}{}", splits, merge), kernel_, least_seconds, kCandidateTileTokens});
   }
   /// Every number of splits that neither crowds the workers nor leaves a list less than a tile for each CTA.
   template <typename Bound>

@@ -2,6 +2,7 @@
 // What "auto" chooses from where a kernel is compiled in many configs: schedules and the configs that run them.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Candidate {
   std::string schedule;
   const simulator::KernelProfile* kernel = nullptr;  ///< one of those that were given to candidates()
   double least_seconds = 0;                          ///< no plan of it is predicted to take less
+  std::int32_t tile_kv = 0;                          ///< of its plans; 0: the schedule's own rule
 };
 
 /// KV tokens per tile of the candidates' plans: a multiple of every config's stage.

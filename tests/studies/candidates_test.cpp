@@ -84,5 +84,13 @@ TEST(Candidates, HeadsOfSeveralQueriesArePackedOrNot) {
   EXPECT_EQ(choose(workloads::parse_spec("h=9/3,d=128:1q6s544"), target).plan.schedule.rfind("fixed-split", 0), 0U);
 }
 
+TEST(Candidates, PlansWithTilesOfTheirOwnAreTried) {
+  // Most contexts lie between a candidate's tile and LeanAttention's own: the small one would cut them for nothing.
+  const workloads::Workload workload = workloads::parse_spec("h=126/2,d=64:158q1s70_158q1s95");
+  const Target target = own_kernels();
+  const double chosen = predict(workload, "auto", target).timeline.seconds;
+  EXPECT_LE(chosen, 1.01 * predict(workload, "lean", target).timeline.seconds);
+}
+
 }  // namespace
 }  // namespace splitwave::studies
