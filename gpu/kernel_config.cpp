@@ -16,7 +16,8 @@ namespace splitwave::gpu {
 using base::InputError;
 
 std::string to_string(const KernelConfig& config) {
-  return fmt::format("r{}w{}s{}t{}c{}", config.row_tiles, config.warps, config.stages, config.tokens, config.cluster);
+  return fmt::format("r{}{}{}s{}t{}c{}", config.row_tiles, config.group ? 'g' : 'w', config.warps, config.stages,
+                     config.tokens, config.cluster);
 }
 
 KernelConfig parse_kernel_config(std::string_view text) {
@@ -30,7 +31,8 @@ KernelConfig parse_kernel_config(std::string_view text) {
                                                   {'c', &config.cluster}};
   for (const auto& [letter, value] : parts) {
     std::from_chars_result result{};
-    const bool named = at != end && *at == letter;
+    if (letter == 'w' && at != end && *at == 'g') config.group = true;
+    const bool named = at != end && *at == (letter == 'w' && config.group ? 'g' : letter);
     if (named) result = std::from_chars(at + 1, end, *value);
     if (!named || result.ec != std::errc{} || *value < 1) {
       throw InputError(fmt::format("kernel config '{}': expected the form r1w4s4t16c1", text));
@@ -78,10 +80,19 @@ bool cluster_fits(const DecodeKernel& kernel, std::int32_t cluster) {
   return known && cluster <= kernel.row_tiles * kernel.head_dim / 16;
 }
 
+/// Kernels whose warps work together.
+std::span<const DecodeKernel> group_kernels_for(const workloads::Geometry& g) {
+  const bool f16 = g.dtype == workloads::Dtype::f16;
+  if (g.head_dim == 64) return f16 ? f16_d64_group_kernels() : bf16_d64_group_kernels();
+  if (g.head_dim == 256) return f16 ? f16_d256_group_kernels() : bf16_d256_group_kernels();
+  return f16 ? f16_d128_group_kernels() : bf16_d128_group_kernels();
+}
+
 }  // namespace
 
 const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config) {
-  for (const DecodeKernel& kernel : kernels_for(workload.geometry)) {
+  const std::span<const DecodeKernel> own = kernels_for(workload.geometry);
+  for (const DecodeKernel& kernel : config.group ? group_kernels_for(workload.geometry) : own) {
     if (kernel.row_tiles == config.row_tiles && kernel.warps == config.warps && kernel.stages == config.stages &&
         kernel.tokens == config.tokens && fits(kernel, workload) && cluster_fits(kernel, config.cluster)) {
       return kernel;
@@ -103,6 +114,7 @@ std::span<const DecodeKernel> single_item_kernels_for(const workloads::Geometry&
 }  // namespace
 
 const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config) {
+  if (config.group) return nullptr;
   for (const DecodeKernel& kernel : single_item_kernels_for(workload.geometry)) {
     if (kernel.row_tiles == config.row_tiles && kernel.warps == config.warps && kernel.stages == config.stages &&
         kernel.tokens == config.tokens && kernel.single_item_cluster == config.cluster && fits(kernel, workload)) {
@@ -126,19 +138,17 @@ std::int32_t shared_bytes(const DecodeKernel& kernel, std::int32_t cluster) {
 
 std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, const Device& device) {
   std::vector<KernelConfig> all;
-  for (const DecodeKernel& kernel : kernels_for(workload.geometry)) {
-    if (!fits(kernel, workload)) continue;
+  const auto add = [&](const DecodeKernel& kernel) {
+    if (!fits(kernel, workload)) return;
     for (const std::int32_t cluster : {1, 2, 4, 8}) {
       if (!cluster_fits(kernel, cluster) || (cluster > 1 && device.compute_capability < 90)) continue;
       if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
-      KernelConfig config;
-      config.row_tiles = kernel.row_tiles;
-      config.warps = kernel.warps;
-      config.stages = kernel.stages;
-      config.tokens = kernel.tokens;
-      config.cluster = cluster;
-      all.push_back(config);
+      all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, kernel.group});
     }
+  };
+  for (const DecodeKernel& kernel : kernels_for(workload.geometry)) add(kernel);
+  if (device.compute_capability == 90) {
+    for (const DecodeKernel& kernel : group_kernels_for(workload.geometry)) add(kernel);
   }
   return all;
 }
@@ -150,7 +160,7 @@ std::vector<KernelConfig> whole_item_configs(const workloads::Workload& workload
     const std::int32_t cluster = kernel.single_item_cluster;
     if (kernel.stages > 1 || !fits(kernel, workload) || (cluster > 1 && device.compute_capability < 90)) continue;
     if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
-    all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster});
+    all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, false});
   }
   return all;
 }

@@ -23,6 +23,9 @@ struct KernelConfig {
   std::int32_t stages = 4;   ///< of each warp's ring; 1: a whole-item kernel, whose CTA holds all its tokens at once
   std::int32_t tokens = 16;  ///< KV tokens per stage
   std::int32_t cluster = 1;
+  /// The CTA's four warps work on a stage of all their tokens together, by wgmma (compute capability 9.0), instead of
+  /// each on stages of its own: for many packed rows.
+  bool group = false;
   /// Bytes of K and V that a CTA has under way.
   std::int64_t bytes_in_flight(std::int32_t head_dim) const {
     return std::int64_t{warps} * stages * tokens * head_dim * 4;
@@ -32,7 +35,7 @@ struct KernelConfig {
   bool operator==(const KernelConfig&) const = default;
 };
 
-/// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster.
+/// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster; "r8g4s2t16c1" where the warps work together.
 std::string to_string(const KernelConfig& config);
 
 /// Reads to_string's form back. Throws InputError naming what is allowed.
@@ -68,7 +71,8 @@ schedules::Grid grid_of(const Residency& where, const KernelConfig& config);
 /// The same for the current device. Throws as residency() does.
 schedules::Grid grid_of(const workloads::Workload& workload, const KernelConfig& config);
 
-/// Least row tiles that hold `rows` packed rows, as far as there are kernels; more rows take several row blocks.
+/// Least row tiles that hold `rows` packed rows, as far as there are kernels whose warps work for themselves; more rows
+/// take several row blocks.
 std::int32_t row_tiles_for(const workloads::Geometry& geometry, std::int32_t rows);
 
 }  // namespace splitwave::gpu

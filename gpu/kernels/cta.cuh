@@ -12,6 +12,7 @@ namespace splitwave::gpu {
 /// What a CTA keeps in shared memory beside its data.
 struct Control {
   std::uint64_t barriers[2];        ///< of the receive buffers
+  std::uint64_t queries;            ///< barrier of the item's queries (group.cuh)
   std::uint32_t next_list;          ///< of a queue
   std::uint32_t ours[kMaxPending];  ///< 1: this CTA merges pending[i]
   DeviceItem pending[kMaxPending];

@@ -171,16 +171,13 @@ __device__ __forceinline__ void run_single_item(const Cta<Config>& cta, std::uin
 }
 
 /// List after list: the worker's own, or what the queue gives it.
-template <class Config>
-__device__ __forceinline__ void run_lists(const Cta<Config>& cta, std::uint32_t ring, Loader<Config>& loader,
-                                          bool wait_after_fill) {
+template <class Config, class Run>
+__device__ __forceinline__ void for_each_list(const Cta<Config>& cta, const Run& run) {
   const DecodeParams& params = cta.params;
-  int stage = 0;
-  int item_count = 0;
   int list = cta.worker;
 #pragma unroll 1
   while (params.workers == 0 || list < params.lists) {
-    run_list(cta, list, ring, loader, wait_after_fill, stage, item_count);
+    run(list);
     if (params.workers == 0) break;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -213,7 +210,10 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
   } else if constexpr (Config::kSingleItem) {
     run_single_item(cta, ring, loader, wait_after_fill);
   } else {
-    run_lists(cta, ring, loader, wait_after_fill);
+    int stage = 0;
+    int item_count = 0;
+    bool wait = wait_after_fill;
+    for_each_list(cta, [&](int list) { run_list(cta, list, ring, loader, wait, stage, item_count); });
   }
   if constexpr (kRecords) end_recording(cta);
 }

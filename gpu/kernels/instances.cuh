@@ -20,6 +20,7 @@ DecodeKernel entry() {
           Config::kTokens,
           Config::kPaged,
           Config::kMasked,
+          false,
           Config::kSingleItemCluster,
           std::is_same_v<typename Config::Element, __nv_bfloat16>,
           Config::shared_bytes(1),

@@ -33,7 +33,7 @@ __device__ __forceinline__ DeviceItem load_item(const DecodeParams& params, int 
 }
 
 /// Chunks of kTokens tokens of an item that a warp of a CTA of the cluster works on: first, first + kWarps, ... < end;
-/// none if the item has no rows for the CTA's row block.
+/// none if the item has no rows for the CTA's row block. Where warps work together each has as many.
 struct ChunkRange {
   int first;
   int end;
@@ -43,6 +43,12 @@ template <class Config>
 __device__ __forceinline__ ChunkRange chunk_range(const DeviceItem& item, int cluster_shift, int rank, int warp,
                                                   int row_block) {
   if (!Config::kSingleItem && item.rows <= row_block * Config::kRows) return {0, 0};
+  if constexpr (Config::kGroup) {
+    const int stages = static_cast<int>(
+        static_cast<std::uint32_t>(item.kv_end - item.kv_begin + Config::kGroupTokens - 1) / Config::kGroupTokens);
+    return {(stages * rank >> cluster_shift) * Config::kWarps + warp,
+            (stages * (rank + 1) >> cluster_shift) * Config::kWarps};
+  }
   const int chunks =
       static_cast<int>(static_cast<std::uint32_t>(item.kv_end - item.kv_begin + Config::kTokens - 1) / Config::kTokens);
   return {(chunks * rank >> cluster_shift) + warp, chunks * (rank + 1) >> cluster_shift};
@@ -52,7 +58,7 @@ __device__ __forceinline__ ChunkRange chunk_range(const DeviceItem& item, int cl
 /// kTokens rows after another, chunks exclusive-ored with the row so that ldmatrix meets no bank twice.
 template <class Config>
 __device__ __forceinline__ std::uint32_t tile_offset(int token, int column) {
-  return (column >> 3) * (Config::kTokens * 128) + token * 128 + (((column & 7) ^ (token & 7)) << 4);
+  return (column >> 3) * Config::kBlockBytes + token * 128 + (((column & 7) ^ (token & 7)) << 4);
 }
 
 template <class Config>

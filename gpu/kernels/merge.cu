@@ -51,11 +51,13 @@ MergeKernel entry() {
 std::span<const MergeKernel> merge_kernels() {
   static const MergeKernel all[] = {
       entry<__half, 64, 1>(),         entry<__half, 64, 2>(),         entry<__half, 64, 4>(),
-      entry<__half, 128, 1>(),        entry<__half, 128, 2>(),        entry<__half, 128, 4>(),
-      entry<__half, 256, 1>(),        entry<__half, 256, 2>(),        entry<__nv_bfloat16, 64, 1>(),
-      entry<__nv_bfloat16, 64, 2>(),  entry<__nv_bfloat16, 64, 4>(),  entry<__nv_bfloat16, 128, 1>(),
-      entry<__nv_bfloat16, 128, 2>(), entry<__nv_bfloat16, 128, 4>(), entry<__nv_bfloat16, 256, 1>(),
-      entry<__nv_bfloat16, 256, 2>(),
+      entry<__half, 64, 8>(),         entry<__half, 128, 1>(),        entry<__half, 128, 2>(),
+      entry<__half, 128, 4>(),        entry<__half, 128, 8>(),        entry<__half, 256, 1>(),
+      entry<__half, 256, 2>(),        entry<__half, 256, 4>(),        entry<__half, 256, 8>(),
+      entry<__nv_bfloat16, 64, 1>(),  entry<__nv_bfloat16, 64, 2>(),  entry<__nv_bfloat16, 64, 4>(),
+      entry<__nv_bfloat16, 64, 8>(),  entry<__nv_bfloat16, 128, 1>(), entry<__nv_bfloat16, 128, 2>(),
+      entry<__nv_bfloat16, 128, 4>(), entry<__nv_bfloat16, 128, 8>(), entry<__nv_bfloat16, 256, 1>(),
+      entry<__nv_bfloat16, 256, 2>(), entry<__nv_bfloat16, 256, 4>(), entry<__nv_bfloat16, 256, 8>(),
   };
   return all;
 }

@@ -16,6 +16,7 @@ struct DecodeKernel {
   std::int32_t tokens;
   bool paged;
   bool masked;                       ///< can take tiles whose rows see different KV ranges
+  bool group;                        ///< its warps work on a stage together, by wgmma: compute capability 9.0 alone
   std::int32_t single_item_cluster;  ///< 0, or: takes plans with one item per list, in clusters of this size
   bool bf16;
   std::int32_t shared_bytes;          ///< of a CTA
@@ -38,6 +39,12 @@ std::span<const DecodeKernel> f16_d256_kernels();
 std::span<const DecodeKernel> bf16_d64_kernels();
 std::span<const DecodeKernel> bf16_d128_kernels();
 std::span<const DecodeKernel> bf16_d256_kernels();
+std::span<const DecodeKernel> f16_d64_group_kernels();
+std::span<const DecodeKernel> f16_d128_group_kernels();
+std::span<const DecodeKernel> f16_d256_group_kernels();
+std::span<const DecodeKernel> bf16_d64_group_kernels();
+std::span<const DecodeKernel> bf16_d128_group_kernels();
+std::span<const DecodeKernel> bf16_d256_group_kernels();
 std::span<const DecodeKernel> f16_d64_single_item_kernels();
 std::span<const DecodeKernel> f16_d128_single_item_kernels();
 std::span<const DecodeKernel> f16_d256_single_item_kernels();

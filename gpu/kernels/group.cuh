@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+// The decode kernel for many packed rows: as decode.cuh, with the CTA's warps at one tile together (group_tile.cuh).
+#pragma once
+
+#include "gpu/kernels/decode.cuh"
+#include "gpu/kernels/group_tile.cuh"
+
+namespace splitwave::gpu {
+
+/// What goes on from item to item.
+struct GroupState {
+  int stage = 0;               ///< that the next tokens are in
+  int item_count = 0;          ///< finished
+  std::uint32_t queries = 0;   ///< parity of the barrier of the queries that come next
+};
+
+/// Requests the item's query rows, in blocks of 64 elements. Rows that do not exist repeat the last one: what they give
+/// is not written.
+template <class Config>
+__device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, const Rows& rows) {
+#if __CUDA_ARCH__ >= 900
+  if (rows.count <= 0) return;
+  constexpr int kColumns = Config::kHeadDim / 8;
+#pragma unroll
+  for (int first = 0; first < Config::kRows * kColumns; first += Config::kThreads) {
+    const int index = first + static_cast<int>(threadIdx.x);
+    const int row = index / kColumns;
+    const int column = index % kColumns;
+    const char* from = static_cast<const char*>(cta.params.q) +
+                       rows.index(min(row, rows.count - 1)) * (Config::kHeadDim * 2) + column * 16;
+    const std::uint32_t to = ptx::shared_address(cta.shared) + Config::kQueryOffset +
+                             (column >> 3) * Config::kQueryBlockBytes + row * 128 + (((column & 7) ^ (row & 7)) << 4);
+    ptx::copy_16(to, from, true, kEvictNormal);
+  }
+  ptx::arrive_after_copies(ptx::shared_address(&cta.control().queries));
+#endif
+}
+
+/// Whether some rows see tokens of the stage that others do not.
+template <class Config>
+__device__ __forceinline__ bool at_edge(const DeviceItem& item, const RowMask& mask, int position) {
+  if constexpr (!Config::kMasked) return false;
+  return item.masked != 0 && !(mask.sees(mask.query(0), position + Config::kGroupTokens - 1) &&
+                               mask.sees(mask.query(Config::kRows - 1), position));
+}
+
+/// Masks the scores of the stage and leaves P in shared memory. Returns whether the stage's values have to be
+/// multiplied by hand: some row must not touch one of them. meanwhile: called when the stage before is not needed any
+/// more.
+template <class Config, class Meanwhile>
+__device__ __forceinline__ bool weigh_scores(const Cta<Config>& cta, const DeviceItem& item, const RowMask& mask,
+                                             int position, int stage, GroupScores<Config>& s,
+                                             GroupAccumulator<Config>& acc, const Meanwhile& meanwhile) {
+  const bool edge = at_edge<Config>(item, mask, position);
+  bool outgrown = false;
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) s[n][j] *= cta.params.scale_log2;
+  }
+  if (edge || item.kv_end - position < Config::kGroupTokens) {
+    mask_group(cta, item.kv_end - position, edge, mask, position, s);
+  }
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) outgrown |= s[n][j] > acc.maximum[n][j & 1] + kSlack;
+  }
+  outgrown = __syncthreads_or(outgrown ? 1 : 0) != 0;
+  meanwhile();
+  if (outgrown) raise_group_maxima(cta, s, acc);
+  store_weights(cta, s, acc);
+  if constexpr (!Config::kMasked) return false;
+  return edge && __syncthreads_or(has_no_number(cta, cta.shared + stage * Config::kStageBytes) ? 1 : 0) != 0;
+}
+
+/// Adds what the item's tokens give. The values of a stage are multiplied together with the keys of the next. The last
+/// stage is left in the ring: the caller fills it anew.
+template <class Config>
+__device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const DeviceItem& item,
+                                                  const ChunkRange& range, const Rows& rows, std::uint32_t ring,
+                                                  Loader<Config>& loader, GroupState& state,
+                                                  GroupAccumulator<Config>& acc) {
+  const RowMask mask{rows.row_begin, rows.head_count, item.first_position, cta.params.causal, cta.params.window};
+  const std::uint32_t queries = ptx::shared_address(cta.shared) + Config::kQueryOffset;
+  const std::uint32_t weights = ptx::shared_address(cta.shared) + Config::kWeightOffset;
+  const int first = item.kv_begin + (range.first - cta.warp) * Config::kTokens;
+  const int end = item.kv_begin + range.end * Config::kTokens;
+  if (first >= end) return;
+  ptx::wait_copies<Config::kStages - 1>();
+  wgmma::publish();
+  __syncthreads();
+  GroupScores<Config> s;
+  wgmma::fence();
+  start_keys<Config>(ring + state.stage * Config::kStageBytes, queries, s);
+  wait_products<Config>(&s, acc);
+  int before = 0;  // the stage whose values come next
+#pragma unroll 1
+  for (int position = first; true; position += Config::kGroupTokens) {
+    const bool by_hand = weigh_scores(cta, item, mask, position, state.stage, s, acc, [&] {
+      if (position > first) loader.fill(before * Config::kStageBytes);
+    });
+    before = state.stage;
+    if (++state.stage == Config::kStages) state.stage = 0;
+    const bool last = position + Config::kGroupTokens >= end;
+    if (!last) ptx::wait_copies<Config::kStages - 2>();
+    wgmma::publish();
+    __syncthreads();
+    if (Config::kMasked && by_hand) {
+      multiply_seen_values(cta, cta.shared + before * Config::kStageBytes, mask, position, acc);
+      clear_values(cta, cta.shared + before * Config::kStageBytes);
+    }
+    if (last) break;
+    wgmma::fence();
+    start_values<Config>(ring + before * Config::kStageBytes, weights, acc);
+    start_keys<Config>(ring + state.stage * Config::kStageBytes, queries, s);
+    wait_products<Config>(&s, acc);
+  }
+  wgmma::fence();
+  start_values<Config>(ring + before * Config::kStageBytes, weights, acc);
+  wait_products<Config>(nullptr, acc);
+}
+
+/// Hands the item's result to its sink: there is nothing to combine but the warps' sums, and with clusters the CTAs'
+/// results. meanwhile: called when no thread needs the item's last stage and its queries any more.
+template <class Config, class Meanwhile>
+__device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const Rows& rows, int slot, int item_count,
+                                                  const GroupAccumulator<Config>& acc, const Meanwhile& meanwhile) {
+  auto* sums = reinterpret_cast<float2*>(cta.shared + Config::kSumsOffset) +
+               (item_count & 1) * (Config::kWarps * Config::kRows / 2);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    float sum[2] = {acc.sum[n][0], acc.sum[n][1]};
+#pragma unroll
+    for (int lanes = 4; lanes < 32; lanes <<= 1) {
+      sum[0] += __shfl_xor_sync(~0U, sum[0], lanes);
+      sum[1] += __shfl_xor_sync(~0U, sum[1], lanes);
+    }
+    if (cta.lane < 4) sums[cta.warp * (Config::kRows / 2) + n * 4 + cta.lane] = make_float2(sum[0], sum[1]);
+  }
+  __syncthreads();
+  meanwhile();
+  const Sink own = slot < 0 ? Sink::output : Sink::partial;
+  const int buffer = item_count & 1;
+#if __CUDA_ARCH__ >= 900
+  if (cta.shift() > 0 && item_count == 0) ptx::cluster_wait();
+#endif
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    Running run;
+#pragma unroll
+    for (int warp = 0; warp < Config::kWarps; ++warp) {
+      const float2 sum = sums[warp * (Config::kRows / 2) + n * 4 + (cta.lane & 3)];
+      run.sum[0] += sum.x;
+      run.sum[1] += sum.y;
+    }
+    run.maximum[0] = acc.maximum[n][0];
+    run.maximum[1] = acc.maximum[n][1];
+#pragma unroll
+    for (int d = 0; d < Config::kDimBlocks; ++d) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) run.o[j] = acc.o[d][n][j];
+      put_fragment(cta, n * Config::kDimTiles + d * 4 + cta.warp, run, cta.shift() > 0 ? Sink::ranks : own, buffer, rows,
+                   slot);
+    }
+  }
+#if __CUDA_ARCH__ >= 900
+  if (cta.shift() > 0) {
+    const int per_rank = cta.fragments_per_rank();
+    const std::uint32_t barrier = ptx::shared_address(&cta.control().barriers[buffer]);
+    __syncwarp();
+    ptx::wait_barrier(barrier, (item_count >> 1) & 1);
+    if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
+    combine_fragments<kNearBatch>(cta, ranks_source(cta, buffer), cta.rank * per_rank, per_rank, own, buffer, rows,
+                                  slot);
+  }
+#endif
+}
+
+/// Runs the items of a list.
+template <class Config>
+__device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index, std::uint32_t ring,
+                                               Loader<Config>& loader, bool& wait_after_fill, GroupState& state) {
+#if __CUDA_ARCH__ >= 900
+  const DecodeParams& params = cta.params;
+  const auto range_of = [&](const DeviceItem& item) {
+    return chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, cta.row_block);
+  };
+  DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, index) : load_item(params, index);
+  if (!wait_after_fill) request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
+  loader.start(item, range_of(item));
+  state.stage = 0;
+#pragma unroll 1
+  for (int stage = 0; stage < Config::kStages; ++stage) loader.fill(stage * Config::kStageBytes);
+  if (wait_after_fill) {
+    ptx::wait_for_previous_kernel();
+    request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
+    wait_after_fill = false;
+  }
+  GroupAccumulator<Config> acc;
+  Pending pending;
+#pragma unroll 1
+  while (true) {
+    const Rows rows = rows_of<Config>(params, item, cta.row_block);
+    const ChunkRange range = range_of(item);
+    const bool active = rows.count > 0;
+    const bool more = item.next >= 0;
+    const DeviceItem following = more ? load_item(params, item.next) : item;
+    count_visit(cta, item, index);
+    if constexpr (kRecords) begin_item(cta, index);
+    acc.clear();
+    if (active) {
+      ptx::wait_barrier(ptx::shared_address(&cta.control().queries), state.queries);
+      state.queries ^= 1;
+    }
+    stream_group_item(cta, item, range, rows, ring, loader, state, acc);
+    if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
+    const auto go_on = [&] {
+      const int last = state.stage > 0 ? state.stage - 1 : Config::kStages - 1;
+      if (range.end > range.first) loader.fill(last * Config::kStageBytes);
+      if (more) request_group_queries(cta, rows_of<Config>(params, following, cta.row_block));
+    };
+    if (active) {
+      const int slot = item.parts > 1 ? item.slot_begin + item.part : -1;
+      finish_group_item(cta, rows, slot, state.item_count++, acc, go_on);
+      if constexpr (kRecords) end_item(cta);
+    } else {
+      go_on();
+    }
+    merge_items(cta, item, active, pending);
+    if (!more) return;
+    index = item.next;
+    item = following;
+  }
+#endif
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::kThreads, Config::kResident)
+    group_kernel(const __grid_constant__ DecodeParams params) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  extern __shared__ __align__(1024) unsigned char shared[];
+  const Cta<Config> cta = place<Config>(params, shared);
+  if constexpr (kRecords) begin_recording(cta);
+  if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
+  if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
+  open_receivers(cta);
+  if (threadIdx.x == 0) ptx::init_barrier(ptx::shared_address(&cta.control().queries), Config::kThreads);
+  __syncthreads();
+  if (params.injection.delay_seed != 0) pause(params.injection.delay_seed);
+
+  bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
+  const std::uint32_t ring = ptx::shared_address(shared);
+  Loader<Config> loader(params, ring + cta.warp * Config::kTokens * 128, cta.rank, cta.warp, cta.row_block, cta.lane);
+  GroupState state;
+  for_each_list(cta, [&](int list) { run_group_list(cta, list, ring, loader, wait_after_fill, state); });
+  if constexpr (kRecords) end_recording(cta);
+#endif
+}
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+// One stage of K and V against the packed query rows by the four warps of a CTA together: S^T = K Q^T and O^T = V^T P^T
+// by wgmma, 64 tokens and 64 elements as M, the rows as N. Each warp has the scores of 16 tokens and, of O, 16 elements
+// of each 64, over all tokens: at the end of an item there is nothing to combine but the sums.
+#pragma once
+
+#include "gpu/kernels/config.cuh"
+#include "gpu/kernels/cta.cuh"
+#include "gpu/kernels/ptx.cuh"
+#include "gpu/kernels/tile.cuh"
+#include "gpu/kernels/wgmma.cuh"
+
+namespace splitwave::gpu {
+
+/// Running result of a CTA: lane l of warp w holds rows 2 * (l % 4) and + 1 of each row tile, elements 16 w + l / 4 and
+/// + 8 of each 64, in the order of Accumulator. The maxima are the same in all warps.
+template <class Config>
+struct GroupAccumulator {
+  float o[Config::kDimBlocks][Config::kRowTiles][4];
+  float sum[Config::kRowTiles][2];  ///< over the tokens of this lane alone
+  float maximum[Config::kRowTiles][2];
+
+  __device__ __forceinline__ void clear() {
+#pragma unroll
+    for (int n = 0; n < Config::kRowTiles; ++n) {
+      maximum[n][0] = maximum[n][1] = kNothingSeen;
+      sum[n][0] = sum[n][1] = 0;
+#pragma unroll
+      for (int d = 0; d < Config::kDimBlocks; ++d) {
+#pragma unroll
+        for (int j = 0; j < 4; ++j) o[d][n][j] = 0;
+      }
+    }
+  }
+};
+
+/// Scores of the warp's 16 tokens: [0] = (token, row), [1] = (token, row + 1), [2], [3] = 8 tokens later.
+template <class Config>
+using GroupScores = float[Config::kRowTiles][4];
+
+template <class Config>
+__device__ __forceinline__ void start_keys(std::uint32_t stage, std::uint32_t queries, GroupScores<Config>& s) {
+  using wgmma::Major;
+#pragma unroll
+  for (int k = 0; k < Config::kDimTiles; ++k) {
+    const std::uint64_t a = wgmma::descriptor(stage + (k >> 2) * Config::kBlockBytes + (k & 3) * 32);
+    const std::uint64_t b = wgmma::descriptor(queries + (k >> 2) * Config::kQueryBlockBytes + (k & 3) * 32);
+    wgmma::multiply<typename Config::Element, Major::k>(s, a, b, k > 0 ? 1 : 0);
+  }
+}
+
+template <class Config>
+__device__ __forceinline__ void start_values(std::uint32_t stage, std::uint32_t weights, GroupAccumulator<Config>& acc) {
+  using wgmma::Major;
+#pragma unroll
+  for (int d = 0; d < Config::kDimBlocks; ++d) {
+#pragma unroll
+    for (int k = 0; k < Config::kGroupTokens / 16; ++k) {
+      const std::uint64_t a =
+          wgmma::descriptor(stage + Config::kTileBytes + d * Config::kBlockBytes + k * 2048);
+      const std::uint64_t b = wgmma::descriptor(weights + k * 2048);
+      wgmma::multiply<typename Config::Element, Major::mn>(acc.o[d], a, b, 1);
+    }
+  }
+}
+
+/// All instructions that were started are done, and their accumulators may be used.
+template <class Config>
+__device__ __forceinline__ void wait_products(GroupScores<Config>* s, GroupAccumulator<Config>& acc) {
+  wgmma::commit_and_wait();
+  if (s != nullptr) wgmma::hold(*s);
+#pragma unroll
+  for (int d = 0; d < Config::kDimBlocks; ++d) wgmma::hold(acc.o[d]);
+}
+
+/// Brings the maxima up to date: all warps' scores of a row count. All threads.
+template <class Config>
+__device__ __forceinline__ void raise_group_maxima(const Cta<Config>& cta, const GroupScores<Config>& s,
+                                                   GroupAccumulator<Config>& acc) {
+  auto* maxima = reinterpret_cast<float2*>(cta.shared + Config::kMaximaOffset);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    float x[2];
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      x[j] = fmaxf(s[n][j], s[n][j + 2]);
+#pragma unroll
+      for (int lanes = 4; lanes < 32; lanes <<= 1) x[j] = fmaxf(x[j], __shfl_xor_sync(~0U, x[j], lanes));
+    }
+    if (cta.lane < 4) maxima[cta.warp * (Config::kRows / 2) + n * 4 + cta.lane] = make_float2(x[0], x[1]);
+  }
+  __syncthreads();
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    float raised[2] = {acc.maximum[n][0], acc.maximum[n][1]};
+#pragma unroll
+    for (int warp = 0; warp < Config::kWarps; ++warp) {
+      const float2 x = maxima[warp * (Config::kRows / 2) + n * 4 + (cta.lane & 3)];
+      raised[0] = fmaxf(raised[0], x.x);
+      raised[1] = fmaxf(raised[1], x.y);
+    }
+    float factor[2];
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      factor[j] = ptx::exp2_approximate(acc.maximum[n][j] - raised[j]);
+      acc.maximum[n][j] = raised[j];
+      acc.sum[n][j] *= factor[j];
+    }
+#pragma unroll
+    for (int d = 0; d < Config::kDimBlocks; ++d) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) acc.o[d][n][j] *= factor[j & 1];
+    }
+  }
+}
+
+/// P as B operand, [token][row] in rows of 128 bytes, and its sums before rounding.
+template <class Config>
+__device__ __forceinline__ void store_weights(const Cta<Config>& cta, const GroupScores<Config>& s,
+                                              GroupAccumulator<Config>& acc) {
+  using T = ptx::Traits<typename Config::Element>;
+  const int token = cta.warp * 16 + (cta.lane >> 2);
+  unsigned char* to = cta.shared + Config::kWeightOffset + token * 128 + (cta.lane & 3) * 4;
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    float p[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      p[j] = ptx::exp2_approximate(s[n][j] - acc.maximum[n][j & 1]);
+      acc.sum[n][j & 1] += p[j];
+    }
+    unsigned char* at = to + ((n ^ (token & 7)) << 4);
+    *reinterpret_cast<std::uint32_t*>(at) = T::pack(p[0], p[1]);
+    *reinterpret_cast<std::uint32_t*>(at + 8 * 128) = T::pack(p[2], p[3]);
+  }
+}
+
+/// Scores of rows that do not see a position, and of positions from `valid` on, become -inf.
+template <class Config>
+__device__ __forceinline__ void mask_group(const Cta<Config>& cta, int valid, bool at_edge, const RowMask& mask,
+                                           int position, GroupScores<Config>& s) {
+  const int token = cta.warp * 16 + (cta.lane >> 2);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {
+      const int at = token + (j >> 1) * 8;
+      bool seen = at < valid;
+      if (Config::kMasked && at_edge) {
+        seen = seen && mask.sees(mask.query(n * 8 + 2 * (cta.lane & 3) + (j & 1)), position + at);
+      }
+      if (!seen) s[n][j] = -INFINITY;
+    }
+  }
+}
+
+/// Whether an element of the stage's V is no number. 0 * NaN is NaN: a row that does not see such a value must not even
+/// multiply it by zero.
+template <class Config>
+__device__ __forceinline__ bool has_no_number(const Cta<Config>& cta, const unsigned char* stage) {
+  // All bits of the exponent set: 5 in fp16, 8 in bf16.
+  constexpr std::uint32_t kExponent = std::is_same_v<typename Config::Element, __half> ? 0x7c007c00U : 0x7f807f80U;
+  bool found = false;
+#pragma unroll 1
+  for (int at = static_cast<int>(threadIdx.x) * 16; at < Config::kTileBytes; at += Config::kThreads * 16) {
+    const uint4 x = *reinterpret_cast<const uint4*>(stage + Config::kTileBytes + at);
+    for (const std::uint32_t word : {x.x, x.y, x.z, x.w}) {
+      const std::uint32_t bits = word & kExponent;
+      found = found || (bits & 0xffffU) == (kExponent & 0xffffU) || bits >> 16 == kExponent >> 16;
+    }
+  }
+  return found;
+}
+
+/// O^T += V^T P^T where a value that some row does not see is no number: each row adds what it sees, one after the other.
+template <class Config>
+__device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, const unsigned char* stage,
+                                                  const RowMask& mask, int position, GroupAccumulator<Config>& acc) {
+  using Element = typename Config::Element;
+  const unsigned char* weights = cta.shared + Config::kWeightOffset;
+#pragma unroll 1
+  for (int token = 0; token < Config::kGroupTokens; ++token) {
+#pragma unroll
+    for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        const int row = n * 8 + 2 * (cta.lane & 3) + (j & 1);
+        if (!mask.sees(mask.query(row), position + token)) continue;
+        const auto p = *reinterpret_cast<const Element*>(weights + token * 128 + ((n ^ (token & 7)) << 4) + (row & 7) * 2);
+#pragma unroll
+        for (int d = 0; d < Config::kDimBlocks; ++d) {
+          const int element = cta.warp * 16 + (cta.lane >> 2) + (j >> 1) * 8;
+          const auto v = *reinterpret_cast<const Element*>(stage + Config::kTileBytes + d * Config::kBlockBytes +
+                                                           token * 128 + (((element >> 3) ^ (token & 7)) << 4) +
+                                                           (element & 7) * 2);
+          acc.o[d][n][j] += static_cast<float>(p) * static_cast<float>(v);
+        }
+      }
+    }
+  }
+}
+
+/// Clears the stage's V: what was multiplied by hand adds nothing to the product of all. All threads.
+template <class Config>
+__device__ __forceinline__ void clear_values(const Cta<Config>& cta, unsigned char* stage) {
+  __syncthreads();
+#pragma unroll 1
+  for (int at = static_cast<int>(threadIdx.x) * 16; at < Config::kTileBytes; at += Config::kThreads * 16) {
+    *reinterpret_cast<uint4*>(stage + Config::kTileBytes + at) = make_uint4(0, 0, 0, 0);
+  }
+  wgmma::publish();
+  __syncthreads();
+}
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+// The warpgroup's matrix instruction of sm_90a, both operands in shared memory. PTX ISA 9.0, "wgmma".
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+namespace splitwave::gpu::wgmma {
+
+/// Operands lie in rows of 128 bytes (64 elements), eight of which repeat every 1024 bytes, their 16-byte chunks
+/// exclusive-ored with the row (tile_offset()). Where they begin, 1024-byte aligned but for whole steps of 16 elements.
+__device__ __forceinline__ std::uint64_t descriptor(std::uint32_t shared) {
+  constexpr std::uint64_t kStride = std::uint64_t{1024 >> 4} << 16 | std::uint64_t{1024 >> 4} << 32;
+  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
+  return kSwizzle128 | kStride | (shared & 0x3ffffU) >> 4;
+}
+
+/// Which dimension of the operands is contiguous: that of the sum (K^T Q: the head dimension), or the other one.
+enum class Major : int { k = 0, mn = 1 };
+
+/// Registers of the accumulators are the instructions' from here to wait().
+__device__ __forceinline__ void fence() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+
+/// Ends a group of instructions and waits for all of them.
+__device__ __forceinline__ void commit_and_wait() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
+#endif
+}
+
+/// What this thread wrote to shared memory becomes visible to matrix instructions of threads that it meets at a barrier
+/// after this.
+__device__ __forceinline__ void publish() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+#endif
+}
+
+// The accumulators of 8 columns.
+#define SPLITWAVE_TILE(n) "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3])
+#define SPLITWAVE_16 "%0, %1, %2, %3, %4, %5, %6, %7"
+#define SPLITWAVE_32 SPLITWAVE_16 ", %8, %9, %10, %11, %12, %13, %14, %15"
+#define SPLITWAVE_64                                          \
+  SPLITWAVE_32                                                \
+  ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, " \
+  "%27, %28, %29, %30, %31"
+#define SPLITWAVE_WGMMA(columns, type, registers, a, b, scale, major, ...)                       \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " scale                                     \
+               ", 0;\n"                                                                          \
+               "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type " {" registers \
+               "}, " a ", " b ", add, 1, 1, " major ", " major ";\n}"                             \
+               : __VA_ARGS__                                                                     \
+               : "l"(desc_a), "l"(desc_b), "r"(add), "n"(static_cast<int>(kMajor)))
+
+/// d (64 x 8 kTiles) = A B, added to it if `add`; A of 64 x 16 and B of 16 x 8 kTiles elements. Lane l of warp w holds
+/// rows 16 w + l / 4 and + 8 of columns 2 (l % 4) and + 1 of each tile of 8, as mma.sync's accumulators do.
+template <class Element, Major kMajor, int kTiles>
+__device__ __forceinline__ void multiply(float (&d)[kTiles][4], std::uint64_t desc_a, std::uint64_t desc_b, int add) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  static_assert(kTiles == 2 || kTiles == 4 || kTiles == 8);
+  constexpr bool kHalf = std::is_same_v<Element, __half>;
+  if constexpr (kTiles == 2) {
+    if constexpr (kHalf) {
+      SPLITWAVE_WGMMA("16", "f16", SPLITWAVE_16, "%8", "%9", "%10", "%11", SPLITWAVE_TILE(0), SPLITWAVE_TILE(1));
+    } else {
+      SPLITWAVE_WGMMA("16", "bf16", SPLITWAVE_16, "%8", "%9", "%10", "%11", SPLITWAVE_TILE(0), SPLITWAVE_TILE(1));
+    }
+  } else if constexpr (kTiles == 4) {
+    if constexpr (kHalf) {
+      SPLITWAVE_WGMMA("32", "f16", SPLITWAVE_32, "%16", "%17", "%18", "%19", SPLITWAVE_TILE(0), SPLITWAVE_TILE(1),
+                      SPLITWAVE_TILE(2), SPLITWAVE_TILE(3));
+    } else {
+      SPLITWAVE_WGMMA("32", "bf16", SPLITWAVE_32, "%16", "%17", "%18", "%19", SPLITWAVE_TILE(0), SPLITWAVE_TILE(1),
+                      SPLITWAVE_TILE(2), SPLITWAVE_TILE(3));
+    }
+  } else {
+    if constexpr (kHalf) {
+      SPLITWAVE_WGMMA("64", "f16", SPLITWAVE_64, "%32", "%33", "%34", "%35", SPLITWAVE_TILE(0), SPLITWAVE_TILE(1),
+                      SPLITWAVE_TILE(2), SPLITWAVE_TILE(3), SPLITWAVE_TILE(4), SPLITWAVE_TILE(5), SPLITWAVE_TILE(6),
+                      SPLITWAVE_TILE(7));
+    } else {
+      SPLITWAVE_WGMMA("64", "bf16", SPLITWAVE_64, "%32", "%33", "%34", "%35", SPLITWAVE_TILE(0), SPLITWAVE_TILE(1),
+                      SPLITWAVE_TILE(2), SPLITWAVE_TILE(3), SPLITWAVE_TILE(4), SPLITWAVE_TILE(5), SPLITWAVE_TILE(6),
+                      SPLITWAVE_TILE(7));
+    }
+  }
+#endif
+}
+
+#undef SPLITWAVE_WGMMA
+#undef SPLITWAVE_64
+#undef SPLITWAVE_32
+#undef SPLITWAVE_16
+#undef SPLITWAVE_TILE
+
+/// Keeps the compiler from moving uses of the accumulators to before this.
+template <int kTiles>
+__device__ __forceinline__ void hold(float (&d)[kTiles][4]) {
+#pragma unroll
+  for (int n = 0; n < kTiles; ++n) {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) asm volatile("" : "+f"(d[n][j])::"memory");
+  }
+}
+
+}  // namespace splitwave::gpu::wgmma
