@@ -15,9 +15,13 @@ namespace splitwave::gpu {
 
 using base::InputError;
 
+std::string name_without_cluster(const KernelConfig& config) {
+  return fmt::format("r{}{}{}s{}t{}", config.row_tiles, config.group ? 'g' : 'w', config.warps, config.stages,
+                     config.tokens);
+}
+
 std::string to_string(const KernelConfig& config) {
-  return fmt::format("r{}{}{}s{}t{}c{}", config.row_tiles, config.group ? 'g' : 'w', config.warps, config.stages,
-                     config.tokens, config.cluster);
+  return fmt::format("{}c{}", name_without_cluster(config), config.cluster);
 }
 
 KernelConfig parse_kernel_config(std::string_view text) {

@@ -38,6 +38,9 @@ struct KernelConfig {
 /// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster; "r8g4s2t16c1" where the warps work together.
 std::string to_string(const KernelConfig& config);
 
+/// The same for any cluster: what a kernel file calls it.
+std::string name_without_cluster(const KernelConfig& config);
+
 /// Reads to_string's form back. Throws InputError naming what is allowed.
 KernelConfig parse_kernel_config(std::string_view text);
 

@@ -17,7 +17,8 @@ bool is_masked(const Workload& workload) {
   return (g.causal || g.window.has_value()) && workloads::max_query_len(workload) > 1;
 }
 
-bool covers(const KernelVariant& variant, const workloads::Geometry& g, bool masked) {
+bool covers(const KernelVariant& variant, const workloads::Geometry& g, const Machine& machine, bool masked) {
+  if (variant.kernel.instruction == MmaInstruction::wgmma && !has_wgmma(machine)) return false;
   return !variant.kernel.config.empty() && g.head_dim >= variant.head_dim_least &&
          g.head_dim <= variant.head_dim_most && g.head_dim == g.value_dim && g.dtype != workloads::Dtype::f32 &&
          variant.kernel.masked == masked;
@@ -67,7 +68,7 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const Worklo
   std::int32_t least = 0;
   std::int32_t most = 0;
   for (const KernelVariant& variant : family.variants) {
-    if (!covers(variant, workload.geometry, masked)) continue;
+    if (!covers(variant, workload.geometry, machine, masked)) continue;
     const std::int32_t held = variant.kernel.most_rows;
     if (held >= rows && (least == 0 || held < least)) least = held;
     most = std::max(most, held);
@@ -75,7 +76,7 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const Worklo
   const std::int32_t wanted = least > 0 ? least : most;
   std::vector<KernelProfile> all;
   for (const KernelVariant& variant : family.variants) {
-    if (!covers(variant, workload.geometry, masked) || (rows != kAnyRows && variant.kernel.most_rows != wanted))
+    if (!covers(variant, workload.geometry, machine, masked) || (rows != kAnyRows && variant.kernel.most_rows != wanted))
       continue;
     for (const ClusterCosts& costs : variant.clusters) {
       if (costs.cluster > 1 && !has_capability(machine, 9)) continue;

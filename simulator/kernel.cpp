@@ -19,9 +19,6 @@ std::span<const base::EmbeddedFile> kernel_files();
 
 namespace {
 
-/// wgmma is sm_90a's alone: PTX ISA, "wgmma", target ISA notes.
-constexpr std::string_view kWgmmaCapability = "9.0";
-
 /// The shipped families by name, read once: their text is part of the binary and cannot change.
 const std::map<std::string, KernelFamily, std::less<>>& shipped() {
   static const std::map<std::string, KernelFamily, std::less<>> families = [] {
@@ -62,7 +59,7 @@ Fit fit(const KernelFamily& family, const workloads::Geometry& geometry, const M
                                  family.name, geometry.head_dim, geometry.group())};
   }
   const MmaInstruction instruction = variant->kernel.instruction;
-  if (instruction == MmaInstruction::wgmma && machine.compute_capability != kWgmmaCapability) {
+  if (instruction == MmaInstruction::wgmma && !has_wgmma(machine)) {
     return {nullptr, fmt::format("kernel {} multiplies by wgmma, which compute capability {} alone has ({}: {})",
                                  family.name, kWgmmaCapability, machine.name,
                                  machine.compute_capability.empty() ? "none" : machine.compute_capability)};

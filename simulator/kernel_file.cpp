@@ -19,7 +19,8 @@ using base::JsonValue;
 
 constexpr std::array<std::string_view, 7> kKeys = {"format", "name",      "title",   "instruction",
                                                    "source", "constants", "variants"};
-constexpr std::array<std::string_view, 6> kVariantKeys = {"head_dim", "group", "config", "rows", "masked", "constants"};
+constexpr std::array<std::string_view, 7> kVariantKeys = {"head_dim", "group",       "config",   "rows",
+                                                          "masked",   "instruction", "constants"};
 constexpr std::array<std::string_view, 4> kInstructions = {"mma.sync", "wgmma", "cuda_core", "tcgen05"};
 
 /// Which constants a kernel must have over common and variant part together.
@@ -154,6 +155,9 @@ KernelVariant read_variant(const KernelProfile& common, const JsonValue* common_
     variant.kernel.config = *config;
     variant.kernel.most_rows = fields.int32("rows", 1, 65536);
     variant.kernel.masked = fields.optional_boolean("masked").value_or(false);
+    if (const auto instruction = fields.optional_choice("instruction", kInstructions)) {
+      variant.kernel.instruction = static_cast<MmaInstruction>(*instruction);
+    }
     read_config(variant, constants);
   }
   constants.finish();

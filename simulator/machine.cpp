@@ -184,6 +184,10 @@ const base::EmbeddedFile* shipped_file(const std::string& name) {
 
 }  // namespace
 
+bool has_wgmma(const Machine& machine) {
+  return machine.compute_capability == kWgmmaCapability;
+}
+
 bool has_capability(const Machine& machine, double least) {
   return std::atof(machine.compute_capability.c_str()) >= least;
 }

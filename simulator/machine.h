@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace splitwave::simulator {
@@ -96,6 +97,11 @@ std::string machine_text(const std::string& name_or_file);
 
 /// Whether the machine's compute capability is `least` or later; false if it has none.
 bool has_capability(const Machine& machine, double least);
+
+/// The compute capability that alone has wgmma (PTX ISA, "wgmma", target ISA notes: sm_90a), and whether it is the
+/// machine's.
+inline constexpr std::string_view kWgmmaCapability = "9.0";
+bool has_wgmma(const Machine& machine);
 
 /// A shipped machine by name or alias ("h200", "h100"; case does not matter) or a JSON file by path. Throws InputError
 /// with the nearest names, or with file, key, value and what is allowed.

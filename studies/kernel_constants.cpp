@@ -103,9 +103,10 @@ class Writer {
     const KernelConfig& c = probed_.config;
     const std::int32_t d = probed_.geometry.head_dim;
     Json variant = {{"head_dim", {d, d}},
-                    {"config", fmt::format("r{}w{}s{}t{}", c.row_tiles, c.warps, c.stages, c.tokens)},
+                    {"config", gpu::name_without_cluster(c)},
                     {"rows", 8 * c.row_tiles}};
     if (probed_.masked) variant["masked"] = true;
+    if (c.group) variant["instruction"] = "wgmma";
     variant["constants"] = std::move(constants_);
     return variant;
   }
@@ -307,7 +308,8 @@ const ProbedConfig& merging_like(const ProbedConfig& config, const std::vector<P
   if (!config.masked) return config;
   for (const ProbedConfig& other : all) {
     if (!other.masked && other.config.stages > 1 && other.geometry.head_dim == config.geometry.head_dim &&
-        other.config.row_tiles == config.config.row_tiles && other.config.warps == config.config.warps) {
+        other.config.row_tiles == config.config.row_tiles && other.config.warps == config.config.warps &&
+        other.config.group == config.config.group) {
       return other;
     }
   }

@@ -83,16 +83,11 @@ __device__ __forceinline__ void send_fragment(const Cta<Config>& cta, int buffer
 #endif
 }
 
-/// Hands a combined fragment to its sink.
+/// Hands a fragment that is not finished to the CTA that finishes it, or leaves it as a partial result. sums: maximum and
+/// sum of the lane's first row, then of the second.
 template <class Config>
-__device__ __forceinline__ void put_fragment(const Cta<Config>& cta, int fragment, const Running& run, Sink sink,
-                                             int buffer, const Rows& rows, int slot) {
-  if (sink == Sink::output) {
-    write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
-    return;
-  }
-  const float4 value = make_float4(run.o[0], run.o[1], run.o[2], run.o[3]);
-  const float4 sums = make_float4(run.maximum[0], run.sum[0], run.maximum[1], run.sum[1]);
+__device__ __forceinline__ void hand_on_fragment(const Cta<Config>& cta, int fragment, const float4& value,
+                                                 const float4& sums, Sink sink, int buffer, int slot) {
   // Whoever has fragments of a row tile gets the tile's sums with the first of them.
   const bool with_sums =
       cta.lane < 4 && (fragment % Config::kDimTiles == 0 || (fragment & (cta.fragments_per_rank() - 1)) == 0);
@@ -104,6 +99,18 @@ __device__ __forceinline__ void put_fragment(const Cta<Config>& cta, int fragmen
       __stcg(reinterpret_cast<float4*>(cta.partial_sum(slot)) + fragment / Config::kDimTiles * 4 + cta.lane, sums);
     }
   }
+}
+
+/// Hands a combined fragment to its sink.
+template <class Config>
+__device__ __forceinline__ void put_fragment(const Cta<Config>& cta, int fragment, const Running& run, Sink sink,
+                                             int buffer, const Rows& rows, int slot) {
+  if (sink == Sink::output) {
+    write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
+    return;
+  }
+  hand_on_fragment(cta, fragment, make_float4(run.o[0], run.o[1], run.o[2], run.o[3]),
+                   make_float4(run.maximum[0], run.sum[0], run.maximum[1], run.sum[1]), sink, buffer, slot);
 }
 
 /// Combines `source` for fragments [first, first + count) and hands them to the sink.

@@ -7,12 +7,23 @@
 
 namespace splitwave::gpu {
 
-/// What goes on from item to item.
+/// What goes on from item to item. Keys and values have loaders of their own: the place of a stage's keys is free, and
+/// asked for anew, before that of its values.
+template <class Config>
 struct GroupState {
-  int stage = 0;               ///< that the next tokens are in
-  int item_count = 0;          ///< finished
-  std::uint32_t queries = 0;   ///< parity of the barrier of the queries that come next
+  Loader<Config, Part::keys> keys;
+  Loader<Config, Part::values> values;
+  int stage = 0;              ///< that the next tokens are in
+  int item_count = 0;         ///< finished
+  std::uint32_t queries = 0;  ///< parity of the barrier of the queries that come next
 };
+
+/// Place of a packed row in [query token][query head].
+__device__ __forceinline__ std::int64_t row_index(const Rows& rows, int row) {
+  const int head = rows.row_begin + row;
+  const int query = head / rows.head_count;
+  return rows.query_row + std::int64_t{query} * (rows.query_heads - rows.head_count) + head;
+}
 
 /// Requests the item's query rows, in blocks of 64 elements. Rows that do not exist repeat the last one: what they give
 /// is not written.
@@ -27,7 +38,7 @@ __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, co
     const int row = index / kColumns;
     const int column = index % kColumns;
     const char* from = static_cast<const char*>(cta.params.q) +
-                       rows.index(min(row, rows.count - 1)) * (Config::kHeadDim * 2) + column * 16;
+                       row_index(rows, min(row, rows.count - 1)) * (Config::kHeadDim * 2) + column * 16;
     const std::uint32_t to = ptx::shared_address(cta.shared) + Config::kQueryOffset +
                              (column >> 3) * Config::kQueryBlockBytes + row * 128 + (((column & 7) ^ (row & 7)) << 4);
     ptx::copy_16(to, from, true, kEvictNormal);
@@ -52,42 +63,46 @@ __device__ __forceinline__ bool weigh_scores(const Cta<Config>& cta, const Devic
                                              int position, int stage, GroupScores<Config>& s,
                                              GroupAccumulator<Config>& acc, const Meanwhile& meanwhile) {
   const bool edge = at_edge<Config>(item, mask, position);
+  float scale = cta.params.scale_log2;
+  if (edge || item.kv_end - position < Config::kGroupTokens) {
+    // What is masked must be -inf after it is scaled, by whatever number.
+#pragma unroll
+    for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) s[n][j] *= scale;
+    }
+    scale = 1;
+    mask_group(cta, item.kv_end - position, edge, mask, position, s);
+  }
+  LaneMaxima<Config> x;
+  lane_maxima<Config>(s, scale, x);
   bool outgrown = false;
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
 #pragma unroll
-    for (int j = 0; j < 4; ++j) s[n][j] *= cta.params.scale_log2;
-  }
-  if (edge || item.kv_end - position < Config::kGroupTokens) {
-    mask_group(cta, item.kv_end - position, edge, mask, position, s);
-  }
-#pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) outgrown |= s[n][j] > acc.maximum[n][j & 1] + kSlack;
+    for (int j = 0; j < 2; ++j) outgrown |= x[n][j] > acc.maximum[n][j] + kSlack;
   }
   outgrown = __syncthreads_or(outgrown ? 1 : 0) != 0;
   meanwhile();
-  if (outgrown) raise_group_maxima(cta, s, acc);
-  store_weights(cta, s, acc);
+  if (outgrown) raise_group_maxima<Config>(cta, x, acc);
+  store_weights(cta, s, scale, acc);
   if constexpr (!Config::kMasked) return false;
   return edge && __syncthreads_or(has_no_number(cta, cta.shared + stage * Config::kStageBytes) ? 1 : 0) != 0;
 }
 
 /// Adds what the item's tokens give. The values of a stage are multiplied together with the keys of the next. The last
-/// stage is left in the ring: the caller fills it anew.
+/// stage's values are left in the ring: the caller fills their place anew.
 template <class Config>
 __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const DeviceItem& item,
                                                   const ChunkRange& range, const Rows& rows, std::uint32_t ring,
-                                                  Loader<Config>& loader, GroupState& state,
-                                                  GroupAccumulator<Config>& acc) {
+                                                  GroupState<Config>& state, GroupAccumulator<Config>& acc) {
   const RowMask mask{rows.row_begin, rows.head_count, item.first_position, cta.params.causal, cta.params.window};
   const std::uint32_t queries = ptx::shared_address(cta.shared) + Config::kQueryOffset;
   const std::uint32_t weights = ptx::shared_address(cta.shared) + Config::kWeightOffset;
   const int first = item.kv_begin + (range.first - cta.warp) * Config::kTokens;
   const int end = item.kv_begin + range.end * Config::kTokens;
   if (first >= end) return;
-  ptx::wait_copies<Config::kStages - 1>();
+  ptx::wait_copies<2 * Config::kStages - 1>();
   wgmma::publish();
   __syncthreads();
   GroupScores<Config> s;
@@ -98,12 +113,17 @@ __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const 
 #pragma unroll 1
   for (int position = first; true; position += Config::kGroupTokens) {
     const bool by_hand = weigh_scores(cta, item, mask, position, state.stage, s, acc, [&] {
-      if (position > first) loader.fill(before * Config::kStageBytes);
+      if (position > first) state.values.fill(before * Config::kStageBytes);
+      state.keys.fill(state.stage * Config::kStageBytes);
     });
     before = state.stage;
     if (++state.stage == Config::kStages) state.stage = 0;
     const bool last = position + Config::kGroupTokens >= end;
-    if (!last) ptx::wait_copies<Config::kStages - 2>();
+    if (last) {
+      ptx::wait_copies<2 * Config::kStages - 1>();
+    } else {
+      ptx::wait_copies<2 * Config::kStages - 2>();
+    }
     wgmma::publish();
     __syncthreads();
     if (Config::kMasked && by_hand) {
@@ -119,6 +139,32 @@ __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const 
   wgmma::fence();
   start_values<Config>(ring + before * Config::kStageBytes, weights, acc);
   wait_products<Config>(nullptr, acc);
+}
+
+/// Writes the CTA's elements of a row tile, normalised and rounded. total: maxima and sums of the lane's two rows.
+template <class Config>
+__device__ __forceinline__ void write_group_rows(const Cta<Config>& cta, const Rows& rows, int n,
+                                                 const GroupAccumulator<Config>& acc, const float4& total) {
+  using T = ptx::Traits<typename Config::Element>;
+  const float inverse0 = total.y == 0 ? 0.0F : ptx::reciprocal_approximate(total.y);
+  const float inverse1 = total.w == 0 ? 0.0F : ptx::reciprocal_approximate(total.w);
+  const int row = n * 8 + (cta.lane >> 2);
+  const bool there = row < rows.count;
+  char* to = static_cast<char*>(cta.params.output) + row_index(rows, there ? row : 0) * (Config::kHeadDim * 2) +
+             cta.warp * 32 + (cta.lane & 3) * 4;
+#pragma unroll
+  for (int d = 0; d < Config::kDimBlocks; ++d) {
+    const float(&o)[4] = acc.o[d][n];
+    const std::uint32_t low = ptx::transpose(T::pack(o[0] * inverse0, o[1] * inverse1));
+    const std::uint32_t high = ptx::transpose(T::pack(o[2] * inverse0, o[3] * inverse1));
+    if (!there) continue;
+    *reinterpret_cast<std::uint32_t*>(to + d * 128) = low;
+    *reinterpret_cast<std::uint32_t*>(to + d * 128 + 16) = high;
+  }
+  if (cta.params.lse == nullptr || cta.warp > 0 || cta.lane >= 4) return;
+  const int first = n * 8 + 2 * cta.lane;
+  if (first < rows.count) cta.params.lse[row_index(rows, first)] = log_sum_exp(total.x, total.y);
+  if (first + 1 < rows.count) cta.params.lse[row_index(rows, first + 1)] = log_sum_exp(total.z, total.w);
 }
 
 /// Hands the item's result to its sink: there is nothing to combine but the warps' sums, and with clusters the CTAs'
@@ -145,23 +191,25 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
 #if __CUDA_ARCH__ >= 900
   if (cta.shift() > 0 && item_count == 0) ptx::cluster_wait();
 #endif
+  const Sink sink = cta.shift() > 0 ? Sink::ranks : own;
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
-    Running run;
+    float4 total = make_float4(acc.maximum[n][0], 0, acc.maximum[n][1], 0);
 #pragma unroll
     for (int warp = 0; warp < Config::kWarps; ++warp) {
       const float2 sum = sums[warp * (Config::kRows / 2) + n * 4 + (cta.lane & 3)];
-      run.sum[0] += sum.x;
-      run.sum[1] += sum.y;
+      total.y += sum.x;
+      total.w += sum.y;
     }
-    run.maximum[0] = acc.maximum[n][0];
-    run.maximum[1] = acc.maximum[n][1];
+    if (sink == Sink::output) {
+      write_group_rows(cta, rows, n, acc, total);
+    } else {
 #pragma unroll
-    for (int d = 0; d < Config::kDimBlocks; ++d) {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) run.o[j] = acc.o[d][n][j];
-      put_fragment(cta, n * Config::kDimTiles + d * 4 + cta.warp, run, cta.shift() > 0 ? Sink::ranks : own, buffer, rows,
-                   slot);
+      for (int d = 0; d < Config::kDimBlocks; ++d) {
+        const float(&o)[4] = acc.o[d][n];
+        hand_on_fragment(cta, n * Config::kDimTiles + d * 4 + cta.warp, make_float4(o[0], o[1], o[2], o[3]), total, sink,
+                         buffer, slot);
+      }
     }
   }
 #if __CUDA_ARCH__ >= 900
@@ -180,7 +228,7 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
 /// Runs the items of a list.
 template <class Config>
 __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index, std::uint32_t ring,
-                                               Loader<Config>& loader, bool& wait_after_fill, GroupState& state) {
+                                               bool& wait_after_fill, GroupState<Config>& state) {
 #if __CUDA_ARCH__ >= 900
   const DecodeParams& params = cta.params;
   const auto range_of = [&](const DeviceItem& item) {
@@ -188,10 +236,14 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
   };
   DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, index) : load_item(params, index);
   if (!wait_after_fill) request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
-  loader.start(item, range_of(item));
+  state.keys.start(item, range_of(item));
+  state.values.start(item, range_of(item));
   state.stage = 0;
 #pragma unroll 1
-  for (int stage = 0; stage < Config::kStages; ++stage) loader.fill(stage * Config::kStageBytes);
+  for (int stage = 0; stage < Config::kStages; ++stage) {
+    state.keys.fill(stage * Config::kStageBytes);
+    state.values.fill(stage * Config::kStageBytes);
+  }
   if (wait_after_fill) {
     ptx::wait_for_previous_kernel();
     request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
@@ -205,7 +257,6 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     const ChunkRange range = range_of(item);
     const bool active = rows.count > 0;
     const bool more = item.next >= 0;
-    const DeviceItem following = more ? load_item(params, item.next) : item;
     count_visit(cta, item, index);
     if constexpr (kRecords) begin_item(cta, index);
     acc.clear();
@@ -213,11 +264,12 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
       ptx::wait_barrier(ptx::shared_address(&cta.control().queries), state.queries);
       state.queries ^= 1;
     }
-    stream_group_item(cta, item, range, rows, ring, loader, state, acc);
+    stream_group_item(cta, item, range, rows, ring, state, acc);
     if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
+    const DeviceItem following = more ? load_item(params, item.next) : item;
     const auto go_on = [&] {
       const int last = state.stage > 0 ? state.stage - 1 : Config::kStages - 1;
-      if (range.end > range.first) loader.fill(last * Config::kStageBytes);
+      if (range.end > range.first) state.values.fill(last * Config::kStageBytes);
       if (more) request_group_queries(cta, rows_of<Config>(params, following, cta.row_block));
     };
     if (active) {
@@ -251,9 +303,10 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
 
   bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   const std::uint32_t ring = ptx::shared_address(shared);
-  Loader<Config> loader(params, ring + cta.warp * Config::kTokens * 128, cta.rank, cta.warp, cta.row_block, cta.lane);
-  GroupState state;
-  for_each_list(cta, [&](int list) { run_group_list(cta, list, ring, loader, wait_after_fill, state); });
+  const std::uint32_t own = ring + cta.warp * Config::kTokens * 128;
+  GroupState<Config> state{{params, own, cta.rank, cta.warp, cta.row_block, cta.lane},
+                           {params, own, cta.rank, cta.warp, cta.row_block, cta.lane}};
+  for_each_list(cta, [&](int list) { run_group_list(cta, list, ring, wait_after_fill, state); });
   if constexpr (kRecords) end_recording(cta);
 #endif
 }

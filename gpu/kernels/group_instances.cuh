@@ -41,20 +41,20 @@ std::array<DecodeKernel, 4> group() {
 
 template <class Element>
 std::span<const DecodeKernel> d64_group_kernels() {
-  static const auto all = join(group<Element, 64, 2, 4>(), group<Element, 64, 4, 4>(), group<Element, 64, 8, 4>());
+  static const auto all = join(group<Element, 64, 4, 4>(), group<Element, 64, 8, 4>());
   return all;
 }
 
 template <class Element>
 std::span<const DecodeKernel> d128_group_kernels() {
-  static const auto all = join(group<Element, 128, 2, 2>(), group<Element, 128, 4, 2>(), group<Element, 128, 4, 4>(),
-                               group<Element, 128, 8, 2>(), group<Element, 128, 8, 4>());
+  static const auto all = join(group<Element, 128, 4, 3>(), group<Element, 128, 4, 4>(), group<Element, 128, 8, 2>(),
+                               group<Element, 128, 8, 4>());
   return all;
 }
 
 template <class Element>
 std::span<const DecodeKernel> d256_group_kernels() {
-  static const auto all = join(group<Element, 256, 2, 2>(), group<Element, 256, 4, 2>(), group<Element, 256, 8, 2>());
+  static const auto all = join(group<Element, 256, 4, 2>(), group<Element, 256, 8, 2>());
   return all;
 }
 

@@ -6,6 +6,7 @@
 
 #include "gpu/kernels/config.cuh"
 #include "gpu/kernels/cta.cuh"
+#include "gpu/kernels/group_config.cuh"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/tile.cuh"
 #include "gpu/kernels/wgmma.cuh"
@@ -58,7 +59,8 @@ __device__ __forceinline__ void start_values(std::uint32_t stage, std::uint32_t 
     for (int k = 0; k < Config::kGroupTokens / 16; ++k) {
       const std::uint64_t a =
           wgmma::descriptor(stage + Config::kTileBytes + d * Config::kBlockBytes + k * 2048);
-      const std::uint64_t b = wgmma::descriptor(weights + k * 2048);
+      const std::uint64_t b =
+          wgmma::descriptor<Config::kWeightRowBytes>(weights + k * 16 * Config::kWeightRowBytes);
       wgmma::multiply<typename Config::Element, Major::mn>(acc.o[d], a, b, 1);
     }
   }
@@ -73,17 +75,29 @@ __device__ __forceinline__ void wait_products(GroupScores<Config>* s, GroupAccum
   for (int d = 0; d < Config::kDimBlocks; ++d) wgmma::hold(acc.o[d]);
 }
 
+/// The greatest of this lane's scores, scaled to base 2. A scale may be negative.
+template <class Config>
+using LaneMaxima = float[Config::kRowTiles][2];
+
+template <class Config>
+__device__ __forceinline__ void lane_maxima(const GroupScores<Config>& s, float scale, LaneMaxima<Config>& x) {
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+    for (int j = 0; j < 2; ++j) x[n][j] = fmaxf(s[n][j] * scale, s[n][j + 2] * scale);
+  }
+}
+
 /// Brings the maxima up to date: all warps' scores of a row count. All threads.
 template <class Config>
-__device__ __forceinline__ void raise_group_maxima(const Cta<Config>& cta, const GroupScores<Config>& s,
+__device__ __forceinline__ void raise_group_maxima(const Cta<Config>& cta, LaneMaxima<Config>& lane_x,
                                                    GroupAccumulator<Config>& acc) {
   auto* maxima = reinterpret_cast<float2*>(cta.shared + Config::kMaximaOffset);
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
-    float x[2];
+    float(&x)[2] = lane_x[n];
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      x[j] = fmaxf(s[n][j], s[n][j + 2]);
 #pragma unroll
       for (int lanes = 4; lanes < 32; lanes <<= 1) x[j] = fmaxf(x[j], __shfl_xor_sync(~0U, x[j], lanes));
     }
@@ -114,24 +128,24 @@ __device__ __forceinline__ void raise_group_maxima(const Cta<Config>& cta, const
   }
 }
 
-/// P as B operand, [token][row] in rows of 128 bytes, and its sums before rounding.
+/// P as B operand, [token][row], and its sums before rounding. The scores times `scale` are to base 2.
 template <class Config>
-__device__ __forceinline__ void store_weights(const Cta<Config>& cta, const GroupScores<Config>& s,
+__device__ __forceinline__ void store_weights(const Cta<Config>& cta, const GroupScores<Config>& s, float scale,
                                               GroupAccumulator<Config>& acc) {
   using T = ptx::Traits<typename Config::Element>;
   const int token = cta.warp * 16 + (cta.lane >> 2);
-  unsigned char* to = cta.shared + Config::kWeightOffset + token * 128 + (cta.lane & 3) * 4;
+  unsigned char* to = cta.shared + Config::kWeightOffset + (cta.lane & 3) * 4;
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
     float p[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      p[j] = ptx::exp2_approximate(s[n][j] - acc.maximum[n][j & 1]);
+      p[j] = ptx::exp2_approximate(__fmaf_rn(s[n][j], scale, -acc.maximum[n][j & 1]));
       acc.sum[n][j & 1] += p[j];
     }
-    unsigned char* at = to + ((n ^ (token & 7)) << 4);
+    unsigned char* at = to + wgmma::swizzled<Config::kWeightRowBytes>(token, n);
     *reinterpret_cast<std::uint32_t*>(at) = T::pack(p[0], p[1]);
-    *reinterpret_cast<std::uint32_t*>(at + 8 * 128) = T::pack(p[2], p[3]);
+    *reinterpret_cast<std::uint32_t*>(at + 8 * Config::kWeightRowBytes) = T::pack(p[2], p[3]);
   }
 }
 
@@ -186,13 +200,13 @@ __device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, con
       for (int j = 0; j < 4; ++j) {
         const int row = n * 8 + 2 * (cta.lane & 3) + (j & 1);
         if (!mask.sees(mask.query(row), position + token)) continue;
-        const auto p = *reinterpret_cast<const Element*>(weights + token * 128 + ((n ^ (token & 7)) << 4) + (row & 7) * 2);
+        const auto p = *reinterpret_cast<const Element*>(
+            weights + wgmma::swizzled<Config::kWeightRowBytes>(token, n) + (row & 7) * 2);
 #pragma unroll
         for (int d = 0; d < Config::kDimBlocks; ++d) {
           const int element = cta.warp * 16 + (cta.lane >> 2) + (j >> 1) * 8;
           const auto v = *reinterpret_cast<const Element*>(stage + Config::kTileBytes + d * Config::kBlockBytes +
-                                                           token * 128 + (((element >> 3) ^ (token & 7)) << 4) +
-                                                           (element & 7) * 2);
+                                                           wgmma::swizzled(token, element >> 3) + (element & 7) * 2);
           acc.o[d][n][j] += static_cast<float>(p) * static_cast<float>(v);
         }
       }

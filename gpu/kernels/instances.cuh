@@ -85,8 +85,7 @@ std::span<const DecodeKernel> d128_kernels() {
   static const auto all =
       join(both<Element, 128, 1, 4, 4, 16>(), both<Element, 128, 1, 4, 2, 16>(), both<Element, 128, 1, 4, 2, 32>(),
            both<Element, 128, 1, 8, 2, 16>(), both<Element, 128, 2, 4, 2, 16>(), both<Element, 128, 2, 4, 4, 16>(),
-           both<Element, 128, 4, 4, 2, 16>(), both<Element, 128, 1, 4, 2, 16, true>(),
-           both<Element, 128, 2, 4, 2, 16, true>(), both<Element, 128, 4, 4, 2, 16, true>());
+           both<Element, 128, 1, 4, 2, 16, true>(), both<Element, 128, 2, 4, 2, 16, true>());
   return all;
 }
 

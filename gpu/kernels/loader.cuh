@@ -61,7 +61,10 @@ __device__ __forceinline__ std::uint32_t tile_offset(int token, int column) {
   return (column >> 3) * Config::kBlockBytes + token * 128 + (((column & 7) ^ (token & 7)) << 4);
 }
 
-template <class Config>
+/// What a loader brings of a chunk.
+enum class Part { both, keys, values };
+
+template <class Config, Part kPart = Part::both>
 class Loader {
  public:
   static constexpr int kColumns = Config::kHeadDim / 8;  ///< 16-byte chunks of a row
@@ -80,7 +83,7 @@ class Loader {
     chunks_left_ = range.first < range.end ? (range.end - range.first + Config::kWarps - 1) / Config::kWarps : 0;
     next_ = item.next;
     // Asked for now, needed when this item is used up: nobody waits for it then.
-    if (!Config::kSingleItem && next_ >= 0) following_ = load_item(params_, next_);
+    if (kKeepsFollowing && next_ >= 0) following_ = load_item(params_, next_);
     token_ = item.kv_begin + range.first * Config::kTokens;
     tokens_left_ = item.kv_end - token_ - lane_ / kColumns;
     if constexpr (Config::kPaged) {
@@ -108,7 +111,7 @@ class Loader {
   __device__ __forceinline__ void fill(std::uint32_t stage_offset) {
     if constexpr (!Config::kSingleItem) {
       while (chunks_left_ == 0 && next_ >= 0) {
-        const DeviceItem item = following_;
+        const DeviceItem item = kKeepsFollowing ? following_ : load_item(params_, next_);
         start(item, chunk_range<Config>(item, cluster_shift<Config>(params_), rank_, warp_, row_block_));
       }
     }
@@ -127,6 +130,11 @@ class Loader {
   __device__ __forceinline__ bool item_done() const { return chunks_left_ == 0; }
 
  private:
+  static constexpr bool kKeys = kPart != Part::values;
+  static constexpr bool kValues = kPart != Part::keys;
+  /// Kernels with a loader for each part are short of registers.
+  static constexpr bool kKeepsFollowing = !Config::kSingleItem && kPart == Part::both;
+
   /// Where copy i of a tile goes: kRowsPerCopy rows further each, so the exclusive-or pattern of the first repeats.
   __device__ __forceinline__ static std::uint32_t destination(std::uint32_t first, int i) {
     const int row = i * kRowsPerCopy;  // a multiple of kRowsPerCopy: flips only bits that the lane's row has clear
@@ -138,11 +146,12 @@ class Loader {
     const auto row = [&](int i) { return std::int64_t{i * kRowsPerCopy} * params_.token_stride; };
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      ptx::copy_16(destination(shared, i), k_ + row(i), tokens_left_ > i * kRowsPerCopy, policy_);
+      if (kKeys) ptx::copy_16(destination(shared, i), k_ + row(i), tokens_left_ > i * kRowsPerCopy, policy_);
     }
     if constexpr (Config::kWholeItem) ptx::commit_copies();  // K is waited for first
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
+      if (!kValues) continue;
       ptx::copy_16(destination(shared, i) + Config::kTileBytes, v_ + row(i), tokens_left_ > i * kRowsPerCopy, policy_);
     }
     const std::int64_t advance = std::int64_t{kStep} * params_.token_stride;
@@ -212,11 +221,12 @@ class Loader {
 #pragma unroll
       for (int j = 0; j < kTileCopies; ++j, k += step) {
         const int i = tile * kTileCopies + j;
-        ptx::copy_16(destination(shared, i), k, tokens_left_ > i * kRowsPerCopy, policy_);
+        if (kKeys) ptx::copy_16(destination(shared, i), k, tokens_left_ > i * kRowsPerCopy, policy_);
       }
 #pragma unroll
       for (int j = 0; j < kTileCopies; ++j, v += step) {
         const int i = tile * kTileCopies + j;
+        if (!kValues) continue;
         ptx::copy_16(destination(shared, i) + Config::kTileBytes, v, tokens_left_ > i * kRowsPerCopy, policy_);
       }
     }
@@ -233,7 +243,8 @@ class Loader {
       const std::int64_t offset =
           page * params_.page_stride + std::int64_t{slot} * params_.token_stride + column_offset_;
       const bool valid = tokens_left_ > i * kRowsPerCopy;
-      ptx::copy_16(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid, policy_);
+      if (kKeys) ptx::copy_16(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid, policy_);
+      if (!kValues) continue;
       ptx::copy_16(destination(shared, i) + Config::kTileBytes, static_cast<const char*>(params_.v) + offset, valid,
                    policy_);
     }

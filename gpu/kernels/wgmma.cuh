@@ -9,12 +9,21 @@
 
 namespace splitwave::gpu::wgmma {
 
-/// Operands lie in rows of 128 bytes (64 elements), eight of which repeat every 1024 bytes, their 16-byte chunks
-/// exclusive-ored with the row (tile_offset()). Where they begin, 1024-byte aligned but for whole steps of 16 elements.
+/// Place of 16-byte chunk `column` of row `row` of an operand in rows of 32, 64 or 128 bytes: of 128 bytes eight chunks
+/// lie exclusive-ored with the row, of shorter rows as many bytes.
+template <int kRowBytes = 128>
+__device__ __forceinline__ int swizzled(int row, int column) {
+  static_assert(kRowBytes == 32 || kRowBytes == 64 || kRowBytes == 128);
+  constexpr int kShift = kRowBytes == 128 ? 0 : kRowBytes == 64 ? 1 : 2;
+  return row * kRowBytes + ((column ^ (row >> kShift & (kRowBytes / 16 - 1))) << 4);
+}
+
+/// Where such an operand begins, aligned to eight rows but for whole steps of 16 elements along them.
+template <int kRowBytes = 128>
 __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t shared) {
-  constexpr std::uint64_t kStride = std::uint64_t{1024 >> 4} << 16 | std::uint64_t{1024 >> 4} << 32;
-  constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
-  return kSwizzle128 | kStride | (shared & 0x3ffffU) >> 4;
+  constexpr std::uint64_t kEightRows = kRowBytes * 8 / 16;
+  constexpr std::uint64_t kSwizzle = kRowBytes == 128 ? 1 : kRowBytes == 64 ? 2 : 3;
+  return kSwizzle << 62 | kEightRows << 32 | kEightRows << 16 | (shared & 0x3ffffU) >> 4;
 }
 
 /// Which dimension of the operands is contiguous: that of the sum (K^T Q: the head dimension), or the other one.

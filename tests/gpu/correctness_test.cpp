@@ -49,6 +49,15 @@ KernelConfig first_config(const Workload& w, std::int32_t cluster = 1) {
   return kernel_configs(w).front();
 }
 
+/// The first config of each kind of kernel: warps for themselves, and together where the device has that.
+std::vector<KernelConfig> one_of_each_kind(const Workload& w, std::int32_t cluster = 1) {
+  std::vector<KernelConfig> all = {first_config(w, cluster)};
+  for (const KernelConfig& v : kernel_configs(w)) {
+    if (v.group && v.cluster == cluster && all.size() < 2) all.push_back(v);
+  }
+  return all;
+}
+
 schedules::Grid grid_for(const Workload& w, const KernelConfig& v) {
   schedules::Grid grid = grid_of(w, v);
   grid.tile_kv = 64;
@@ -132,6 +141,43 @@ TEST_F(Correctness, EveryConfigGroupDtypeAndLayout) {
           }
         }
       }
+    }
+  }
+}
+
+TEST_F(Correctness, MasksOnEveryConfig) {
+  for (const std::int32_t head_dim : {64, 128, 256}) {
+    for (const std::int32_t group : {1, 5, 16}) {
+      for (const std::int32_t page : {0, 16}) {
+        for (const std::int32_t window : {0, 100}) {
+          Workload w = testing::with_queries(
+              testing::decode("masked_" + std::to_string(group) + "_d" + std::to_string(head_dim),
+                              testing::geometry(2 * group, 2, head_dim), {700, 33, 8, 129}),
+              {3, 8, 8, 1});
+          if (page > 0) w = testing::paged(w, page);
+          if (window > 0) w.geometry.window = window;
+          const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+          const Result<double> exact = cpu_reference::attend(w, tensors);
+          for (const KernelConfig& v : kernel_configs(w)) {
+            for (const char* name : {"fixed-split:3", "lean+last_arriver"}) {
+              expect_exact(w, tensors, exact, schedules::make_plan(name, w, grid_for(w, v)), v);
+            }
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Correctness, AnyScale) {
+  for (const double scale : {0.0, -0.5, 3.0}) {
+    Workload w = testing::decode("scaled", testing::geometry(16, 2, 64), {300, 70});
+    w.geometry.softmax_scale = scale;
+    const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+    const Result<double> exact = cpu_reference::attend(w, tensors);
+    for (const KernelConfig& v : one_of_each_kind(w)) {
+      expect_exact(w, tensors, exact, schedules::make_plan("fixed-split:3", w, grid_for(w, v)), v);
     }
   }
 }
@@ -284,8 +330,9 @@ TEST_F(Correctness, EveryMergeGivesTheSameBits) {
   const Workload w = testing::decode("ragged", testing::geometry(8, 2, 128), {1500, 3, 700, 64, 0, 2049});
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const Result<double> exact = cpu_reference::attend(w, tensors);
-  for (const std::int32_t cluster : {1, 4}) {
-    const KernelConfig v = first_config(w, cluster);
+  std::vector<KernelConfig> all = one_of_each_kind(w);
+  for (const KernelConfig& v : one_of_each_kind(w, 4)) all.push_back(v);
+  for (const KernelConfig& v : all) {
     for (const char* name : {"fixed-split:7", "lean", "fixed-size:256"}) {
       std::map<MergeKind, HostResult> results;
       for (const MergeKind merge : {MergeKind::kernel, MergeKind::host_cta, MergeKind::last_arriver}) {
@@ -310,29 +357,31 @@ TEST_F(Correctness, EveryMergeGivesTheSameBits) {
 TEST_F(Correctness, HundredRunsAreBitwiseEqual) {
   const Workload w = testing::decode("repeat", testing::geometry(16, 2, 128), {3000, 17, 800});
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
-  const KernelConfig v = first_config(w);
-  const Plan plan = schedules::make_plan("lean+last_arriver", w, grid_for(w, v));
-  DeviceTensors on_device = DeviceTensors::upload(w, tensors);
-  Decoder decoder(capacity_of(w, plan, v));
-  decoder.set_plan(w, on_device.addressing(), plan, v);
-  HostResult first;
-  for (int i = 0; i < 100; ++i) {
-    on_device.poison_outputs();
-    decoder.launch(on_device.pointers(0));
-    decoder.synchronize();
-    const HostResult result = on_device.download();
-    if (i == 0) first = result;
-    ASSERT_TRUE(same_bits(first.output, result.output)) << i;
-    ASSERT_TRUE(same_bits(first.lse, result.lse)) << i;
+  for (const KernelConfig& v : one_of_each_kind(w)) {
+    const Plan plan = schedules::make_plan("lean+last_arriver", w, grid_for(w, v));
+    DeviceTensors on_device = DeviceTensors::upload(w, tensors);
+    Decoder decoder(capacity_of(w, plan, v));
+    decoder.set_plan(w, on_device.addressing(), plan, v);
+    HostResult first;
+    for (int i = 0; i < 100; ++i) {
+      on_device.poison_outputs();
+      decoder.launch(on_device.pointers(0));
+      decoder.synchronize();
+      const HostResult result = on_device.download();
+      if (i == 0) first = result;
+      ASSERT_TRUE(same_bits(first.output, result.output)) << i << " " << to_string(v);
+      ASSERT_TRUE(same_bits(first.lse, result.lse)) << i << " " << to_string(v);
+    }
   }
 }
 
 TEST_F(Correctness, EveryItemIsVisitedOnce) {
   const Workload w = testing::decode("visits", testing::geometry(8, 2, 64), {1500, 3, 700, 64, 0, 2049});
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  std::vector<KernelConfig> all = one_of_each_kind(w);
+  for (const KernelConfig& v : one_of_each_kind(w, 2)) all.push_back(v);
   for (const char* name : kSchedules) {
-    for (const std::int32_t cluster : {1, 2}) {
-      const KernelConfig v = first_config(w, cluster);
+    for (const KernelConfig& v : all) {
       const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
       if (plan.merge == MergeKind::host_cta && plan.ctas() > residency(w, v).workers) continue;
       if (takes_further_lists(plan, v)) continue;
@@ -345,7 +394,7 @@ TEST_F(Correctness, EveryItemIsVisitedOnce) {
       decoder.synchronize();
       const std::vector<std::uint64_t> visits = decoder.visits();
       ASSERT_EQ(visits.size(), plan.items.size());
-      for (const std::uint64_t count : visits) EXPECT_EQ(count, 1U) << name << " cluster " << cluster;
+      for (const std::uint64_t count : visits) EXPECT_EQ(count, 1U) << name << " " << to_string(v);
     }
   }
 }
@@ -379,14 +428,17 @@ TEST_F(Correctness, NonFiniteValuesReachOnlyTheRowsThatReadThem) {
         const std::int64_t row = in_values ? v_row(w, tensors, 0, 299, 1) : k_row(w, tensors, 0, 299, 1);
         workloads::store_element(w.geometry.dtype, in_values ? tensors.v : tensors.k, row + 5, bad);
         const Result<double> exact = cpu_reference::attend(w, tensors);
-        const KernelConfig v = first_config(w);
-        for (const char* name : {"fa2", "fixed-split:3", "lean"}) {
-          const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
-          const HostResult out = run(w, tensors, plan, v);
-          for (std::size_t i = 0; i < out.output.size(); ++i) {
-            // What the oracle says is finite must be; what it says is not, must not be.
-            ASSERT_EQ(std::isfinite(out.output[i]), std::isfinite(exact.output[i]))
-                << name << " query_len " << query_len << " values " << in_values << " bad " << bad << " at " << i;
+        for (const KernelConfig& v : kernel_configs(w)) {
+          if (v.cluster > 2) continue;
+          for (const char* name : {"fa2", "fixed-split:3", "lean+last_arriver"}) {
+            const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+            const HostResult out = run(w, tensors, plan, v);
+            for (std::size_t i = 0; i < out.output.size(); ++i) {
+              // What the oracle says is finite must be; what it says is not, must not be.
+              ASSERT_EQ(std::isfinite(out.output[i]), std::isfinite(exact.output[i]))
+                  << to_string(v) << " " << name << " query_len " << query_len << " values " << in_values << " bad "
+                  << bad << " at " << i;
+            }
           }
         }
       }

@@ -42,7 +42,8 @@ TEST(Alternatives, HoldTheRowsWithTheLeastTiles) {
   for (const auto& [spec, rows] : {std::pair{"h=8/1,d=128:1q1s1k", 8},
                                    {"h=16/1,d=128:1q1s1k", 16},
                                    {"h=30/1,d=128:1q1s1k", 32},
-                                   {"h=64/1,d=128:1q1s1k", 32}}) {
+                                   {"h=64/1,d=128:1q1s1k", 64},
+                                   {"h=128/1,d=128:1q1s1k", 64}}) {
     const workloads::Workload workload = workloads::parse_spec(spec);
     const auto all = alternatives(own(), workload, h200(), workload.geometry.group());
     ASSERT_FALSE(all.empty()) << spec;
@@ -68,6 +69,21 @@ TEST(Alternatives, HaveClustersOnlyWhereTheMachineHas) {
   std::set<std::int32_t> sizes;
   for (const KernelProfile& kernel : alternatives(own(), workload, h200(), kAnyRows)) sizes.insert(kernel.cluster);
   EXPECT_EQ(sizes, (std::set<std::int32_t>{1, 2, 4, 8, 16}));
+}
+
+TEST(Alternatives, MultiplyByWgmmaOnlyWhereTheMachineHasIt) {
+  const workloads::Workload workload = workloads::parse_spec("h=64/1,d=128:1q1s1k");
+  for (const char* name : {"a100", "b200"}) {
+    const auto all = alternatives(own(), workload, load_machine(name), workload.geometry.group());
+    ASSERT_FALSE(all.empty()) << name;
+    for (const KernelProfile& kernel : all) {
+      EXPECT_EQ(kernel.instruction, MmaInstruction::mma_sync) << name << " " << kernel.config;
+      EXPECT_EQ(kernel.most_rows, 16) << name << " " << kernel.config;
+    }
+  }
+  for (const KernelProfile& kernel : alternatives(own(), workload, h200(), workload.geometry.group())) {
+    EXPECT_EQ(kernel.instruction, MmaInstruction::wgmma) << kernel.config;
+  }
 }
 
 TEST(Alternatives, OtherGeometriesHaveNone) {
