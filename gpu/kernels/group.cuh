@@ -263,8 +263,8 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     if (active) {
       ptx::wait_barrier(ptx::shared_address(&cta.control().queries), state.queries);
       state.queries ^= 1;
+      stream_group_item(cta, item, range, rows, ring, state, acc);
     }
-    stream_group_item(cta, item, range, rows, ring, state, acc);
     if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
     const DeviceItem following = more ? load_item(params, item.next) : item;
     const auto go_on = [&] {
