@@ -253,6 +253,35 @@ TEST_F(FailingCalls, WithoutThemPlansMayFollowEachOtherOnAStream) {
     expect_right(i % 3 == 0 ? a : b, tensors[static_cast<std::size_t>(i)].download(), "plan");
 }
 
+TEST_F(FailingCalls, WithoutThemADecoderWaitsForItsUpload) {
+  const Case c = cases().front();
+  Decoder(capacity_of(c.workload, c.plan, c.config))
+      .set_plan(c.workload, dense_addressing(c.workload), c.plan, c.config);
+}
+
+TEST_F(FailingCalls, WithoutThemTheDeviceIsWhatTheRuntimeSays) {
+  const Device device = current_device();
+  EXPECT_EQ(device.name, "stand-in");
+  EXPECT_EQ(device.sms, 4);
+  EXPECT_EQ(device.compute_capability, 90);
+  EXPECT_EQ(device.memory_bytes, 1 << 30);
+  EXPECT_EQ(device.cuda, "13.0");
+  EXPECT_EQ(device.uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
+  const Case c = cases().front();
+  EXPECT_EQ(residency(c.workload, c.config).workers, 8);  // two CTAs on each SM
+  KernelConfig clusters = c.config;
+  clusters.cluster = 2;
+  EXPECT_EQ(residency(c.workload, clusters).workers, 4);
+  const Workload large = workloads::parse_spec("h=8/8,d=128:1q1s256k");
+  try {
+    DeviceTensors::generate(large, 1);
+    FAIL() << "1 GiB of K and V, with Q and output, fit a device of 1 GiB";
+  } catch (const base::InputError& error) {
+    EXPECT_EQ(std::string(error.what()),
+              "workload h=8/8,d=128:1q1s256k: needs 1073747968 bytes of device memory; the device has 1073741824");
+  }
+}
+
 TEST_F(FailingCalls, AMachineWithoutADeviceIsToldAsMissing) {
   const Case c = cases().front();
   const Tensors tensors = workloads::make_tensors(c.workload, 1 << 26);

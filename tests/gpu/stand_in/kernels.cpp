@@ -45,6 +45,16 @@ struct Shape {
   bool bf16 = false;
 };
 
+/// `count` elements of device memory from `first` on; others are told and read as none.
+template <class T>
+T* checked(T* first, std::int64_t count) {
+  if (!stand_in::is_device_memory(first, static_cast<std::size_t>(count) * sizeof(T))) {
+    stand_in::report_misuse("a kernel reads or writes beyond device memory");
+    return nullptr;
+  }
+  return first;
+}
+
 workloads::Dtype dtype(const Shape& shape) {
   return shape.bf16 ? workloads::Dtype::bf16 : workloads::Dtype::f16;
 }
@@ -54,7 +64,8 @@ double element(const Shape& shape, const void* row, std::int32_t index) {
 }
 
 void write(const Shape& shape, void* output, float* lse, std::int64_t row, const Partial& result) {
-  auto* const to = static_cast<std::uint16_t*>(output) + row * shape.head_dim;
+  auto* const to = checked(static_cast<std::uint16_t*>(output) + row * shape.head_dim, shape.head_dim);
+  if (to == nullptr || (lse != nullptr && checked(lse + row, 1) == nullptr)) return;
   for (std::int32_t e = 0; e < shape.head_dim; ++e) {
     const double value = result.sum == 0 ? 0 : result.output[static_cast<std::size_t>(e)] / result.sum;
     to[e] = static_cast<std::uint16_t>(workloads::round_to_bits(dtype(shape), static_cast<float>(value)));
@@ -79,15 +90,20 @@ struct Partials {
   float* sum(std::int64_t slot, std::int64_t row_block, std::int32_t row) const {
     return sums + (((slot * row_blocks + row_block) << cluster_shift) * shape.rows + row) * 2;
   }
+  bool there(std::int64_t slot, std::int64_t row_block, std::int32_t row) const {
+    return checked(output(slot, row_block, row), shape.head_dim) != nullptr &&
+           checked(sum(slot, row_block, row), 2) != nullptr;
+  }
   void put(std::int64_t slot, std::int64_t row_block, std::int32_t row, const Partial& partial) const {
+    if (!there(slot, row_block, row)) return;
     std::copy(partial.output.begin(), partial.output.end(), output(slot, row_block, row));
     sum(slot, row_block, row)[0] = static_cast<float>(partial.largest);
     sum(slot, row_block, row)[1] = static_cast<float>(partial.sum);
   }
   Partial take(std::int64_t slot, std::int64_t row_block, std::int32_t row) const {
+    if (!there(slot, row_block, row)) return {std::vector<double>(static_cast<std::size_t>(shape.head_dim)), 0, 0};
     const float* const from = output(slot, row_block, row);
-    Partial partial{{from, from + shape.head_dim}, sum(slot, row_block, row)[0], sum(slot, row_block, row)[1]};
-    return partial;
+    return {{from, from + shape.head_dim}, sum(slot, row_block, row)[0], sum(slot, row_block, row)[1]};
   }
 };
 
@@ -100,13 +116,15 @@ std::int64_t output_row(std::int64_t query_row, std::int32_t row, std::int32_t h
 class Decode {
  public:
   Decode(const DecodeKernel& kernel, const KernelLaunch& launch, const DecodeParams& params)
-      : shape_{kernel.head_dim, 8 * kernel.row_tiles, kernel.bf16},
+      : kernel_(kernel),
+        shape_{kernel.head_dim, 8 * kernel.row_tiles, kernel.bf16},
         launch_(launch),
         p_(params),
         row_blocks_(params.uniform.parts > 0 ? 1 : launch.grid.y),
         partials_{shape_, params.partials, params.partial_sums, row_blocks_, params.cluster_shift} {}
 
   void run() {
+    check_launch();
     const std::int32_t workers = static_cast<std::int32_t>(launch_.grid.x) >> p_.cluster_shift;
     for (unsigned z = 0; z < launch_.grid.z; ++z) {
       for (unsigned y = 0; y < launch_.grid.y; ++y) {
@@ -127,6 +145,18 @@ class Decode {
   }
 
  private:
+  /// That the launch is what the kernel is compiled for.
+  void check_launch() const {
+    const std::int32_t cluster = 1 << p_.cluster_shift;
+    const std::int32_t shared = cluster > 1 ? kernel_.cluster_shared_bytes : kernel_.shared_bytes;
+    if (launch_.cluster != cluster || launch_.grid.x % static_cast<unsigned>(cluster) != 0 ||
+        launch_.block.x != static_cast<unsigned>(kernel_.warps) * 32 ||
+        launch_.shared_bytes != static_cast<std::size_t>(shared) || kernel_.paged != (p_.page_size > 0) ||
+        (kernel_.single_item_cluster > 0 && kernel_.single_item_cluster != cluster)) {
+      stand_in::report_misuse("a kernel was launched in a way that it is not compiled for");
+    }
+  }
+
   DeviceItem uniform_item(std::int32_t part, std::int32_t y, std::int32_t z) const {
     const UniformPlan& plan = p_.uniform;
     const std::int32_t tile = plan.requests_fastest != 0 ? z : y;
@@ -152,6 +182,7 @@ class Decode {
 
   void run_list(std::int32_t first, std::int32_t row_block) {
     for (std::int32_t index = first; index >= 0; index = p_.items[index].next) {
+      if (checked(p_.items + index, 1) == nullptr) return;
       run_item(p_.items[index], row_block, index);
     }
   }
@@ -160,6 +191,7 @@ class Decode {
     if (p_.visits != nullptr && item.rows > 0 && row_block == 0) ++p_.visits[index];
     const std::int32_t rows = std::min(item.rows - row_block * shape_.rows, shape_.rows);
     if (rows <= 0) return;
+    if (item.masked != 0 && !kernel_.masked) stand_in::report_misuse("a kernel without masks was given a masked tile");
     for (std::int32_t row = 0; row < rows; ++row) {
       const Partial partial = attend(item, item.row_begin + row_block * shape_.rows + row);
       if (item.parts == 1) {
@@ -178,7 +210,9 @@ class Decode {
   void arrive(const DeviceItem& item, std::int32_t row_block, std::int32_t rows) {
     const std::uint32_t slot = static_cast<std::uint32_t>(item.slot_begin + item.part);
     if (p_.injection.drop_slot == slot + 1) return;
-    std::uint32_t& arrived = p_.arrivals[(item.slot_begin * row_blocks_ + row_block) << p_.cluster_shift];
+    const std::int64_t counter = (item.slot_begin * row_blocks_ + row_block) << p_.cluster_shift;
+    if (checked(p_.arrivals + counter, 1) == nullptr) return;
+    std::uint32_t& arrived = p_.arrivals[counter];
     if (++arrived < item.parts) return;
     arrived = 0;
     for (std::int32_t row = 0; row < rows; ++row) {
@@ -214,8 +248,9 @@ class Decode {
     all.output.resize(static_cast<std::size_t>(shape_.head_dim));
     for (std::int32_t position = item.kv_begin; position < item.kv_end; ++position) {
       if (!sees(item, row, position)) continue;
-      const std::byte* const k = kv_row(p_.k, item, position);
-      const std::byte* const v = kv_row(p_.v, item, position);
+      const std::byte* const k = checked(kv_row(p_.k, item, position), std::int64_t{2} * shape_.head_dim);
+      const std::byte* const v = checked(kv_row(p_.v, item, position), std::int64_t{2} * shape_.head_dim);
+      if (k == nullptr || v == nullptr) continue;
       Partial token;
       double score = 0;
       for (std::int32_t e = 0; e < shape_.head_dim; ++e) score += element(shape_, q, e) * element(shape_, k, e);
@@ -227,6 +262,7 @@ class Decode {
     return all;
   }
 
+  DecodeKernel kernel_;
   Shape shape_;
   KernelLaunch launch_;
   DecodeParams p_;
@@ -240,6 +276,7 @@ void merge(const MergeKernel& kernel, const KernelLaunch& launch, const MergePar
   const Partials partials{shape, const_cast<float*>(p.partials), const_cast<float*>(p.partial_sums), row_blocks,
                           p.cluster_shift};
   for (unsigned x = 0; x < launch.grid.x; ++x) {
+    if (checked(p.merges + x, 1) == nullptr) return;
     const DeviceMerge& one = p.merges[x];
     for (std::int32_t block = 0; one.parts > 0 && block < row_blocks; ++block) {
       for (std::int32_t row = 0; row < std::min(one.rows - block * shape.rows, shape.rows); ++row) {

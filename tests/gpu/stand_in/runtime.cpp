@@ -175,6 +175,14 @@ std::int64_t live_resources() {
          (capturing() ? 1 : 0);
 }
 
+bool is_device_memory(const void* first, std::size_t bytes) {
+  return on_device(first, bytes);
+}
+
+void report_misuse(const std::string& what) {
+  misused(what);
+}
+
 std::string misuse() {
   return state().misuse;
 }
@@ -227,6 +235,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int /*device*/) 
   properties->totalGlobalMem = std::size_t{1} << 30;
   properties->l2CacheSize = 1 << 20;
   properties->sharedMemPerBlockOptin = 232448;
+  for (std::size_t i = 0; i < sizeof(properties->uuid.bytes); ++i) properties->uuid.bytes[i] = static_cast<char>(i);
   return cudaSuccess;
 }
 cudaError_t cudaDriverGetVersion(int* version) {

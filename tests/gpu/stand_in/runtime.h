@@ -39,6 +39,10 @@ std::string failed_call();
 /// Device and pinned memory, streams, events, graphs and captures that there are.
 std::int64_t live_resources();
 
+/// For kernels: whether all of it is device memory, of one piece; and what else they find wrong.
+bool is_device_memory(const void* first, std::size_t bytes);
+void report_misuse(const std::string& what);
+
 /// What no program may do: destroying or using what is not there, copying beyond memory. Empty if nothing was.
 std::string misuse();
 
