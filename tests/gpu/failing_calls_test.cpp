@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -64,11 +65,13 @@ LaunchOptions replayable() {
 /// With tables and without, merged by each kind of kernel, paged, masked, in clusters.
 std::vector<Case> cases() {
   return {make_case("h=4/2,d=64:2q1s150_1q1s37", "lean+last_arriver"),
+          make_case("h=4/2,d=64:2q1s150_1q1s37", "lean"),  // its merges wait for other CTAs
           make_case("h=4/2,d=64:2q1s150_1q1s37", "fixed-split:3+kernel"),
           make_case("h=4/2,d=64:3q1s100", "fixed-split:2+kernel"),
           make_case("h=4/2,d=64:3q1s100", "fixed-split:2+last_arriver", 2),
           make_case("h=8/2,d=64,page=16:1q1s90_2q1s33", "fixed-split:2"),
           make_case("h=8/1,d=64,page=24:2q3s70", "fixed-size:32"),
+          make_case("h=4/2,d=64:9q1s70_3q1s200", "fa3"),  // its lists wait in a queue
           make_case("h=4/4,d=64,window=20,dtype=bf16:2q3s70", "fa2"),
           make_case("h=24/2,d=64:2q2s64_1q1s9", "fixed-split:2+kernel", 1, replayable())};
 }
@@ -135,6 +138,17 @@ TEST_F(FailingCalls, WithoutThemEveryPlanGivesTheOraclesAnswer) {
     const Tensors tensors = workloads::make_tensors(c.workload, 1 << 26);
     expect_right(c, run(c.workload, tensors, c.plan, c.config, c.options), "run");
   }
+}
+
+TEST_F(FailingCalls, AreTriedWithEveryDispatchAndMerge) {
+  std::set<schedules::Dispatch> dispatches;
+  std::set<schedules::MergeKind> merges;
+  for (const Case& c : cases()) {
+    dispatches.insert(c.plan.dispatch);
+    merges.insert(c.plan.merge);
+  }
+  EXPECT_EQ(dispatches.size(), 3);
+  EXPECT_EQ(merges.size(), 4);
 }
 
 TEST_F(FailingCalls, OfARunAreNamedAndFreeAll) {
