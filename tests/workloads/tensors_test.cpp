@@ -180,7 +180,7 @@ TEST(Tensors, EmptyBatchAndEmptyContextsNeedNoMemory) {
 
 TEST(Tensors, StoredElementsAreLoadedRounded) {
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
-    workloads::Bytes tensor(16);
+    workloads::Bytes tensor(16, std::byte{0});
     store_element(dtype, tensor, 2, 0.1F);
     EXPECT_EQ(load_element(dtype, tensor, 2), from_bits(dtype, round_to_bits(dtype, 0.1F)));
     EXPECT_EQ(load_element(dtype, tensor, 1), 0.0F);
