@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <system_error>
@@ -153,6 +155,29 @@ void add_verbs(CLI::App& program, int& status) {
   add_calibrate(program, status);
 }
 
+namespace {
+
+constexpr const char* kOutOfMemory = "out of memory; allowed: a workload that fits, or a machine with more memory";
+
+std::terminate_handler terminate_otherwise = nullptr;
+
+/// A destructor that asks for memory in vain ends the process before anything can be caught, and those of
+/// nlohmann::json ask for 16 bytes for each element (json.hpp 3.11.2, line 559): it ends with the same line and status
+/// as elsewhere.
+[[noreturn]] void end_for_want_of_memory() {
+  try {
+    if (std::current_exception()) std::rethrow_exception(std::current_exception());
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr, "splitwave: %s\n", kOutOfMemory);
+    ::_exit(kMissing);
+  } catch (...) {
+  }
+  terminate_otherwise();
+  std::abort();
+}
+
+}  // namespace
+
 int run_program(int argc, const char* const* argv) {
   // A closed pipe and a file beyond its limit are reported by write(), where they can be told in words.
   std::signal(SIGPIPE, SIG_IGN);
@@ -161,6 +186,7 @@ int run_program(int argc, const char* const* argv) {
   int free = ::open("/dev/null", O_RDONLY);
   while (free >= 0 && free <= STDERR_FILENO) free = ::open("/dev/null", O_RDONLY);
   if (free >= 0) ::close(free);
+  terminate_otherwise = std::set_terminate(end_for_want_of_memory);
   try {
     return parse_and_run(argc, argv);
   } catch (const base::InputError& error) {
@@ -178,7 +204,7 @@ int run_program(int argc, const char* const* argv) {
   } catch (const ClosedPipe&) {
     return 128 + SIGPIPE;
   } catch (const std::bad_alloc&) {
-    complain("out of memory; allowed: a workload that fits, or a machine with more memory");
+    complain(kOutOfMemory);
     return kMissing;
   } catch (const std::system_error& error) {  // of a file or folder that changed meanwhile, of a limit on threads
     complain(

@@ -6,19 +6,14 @@
 #include <limits>
 #include <stdexcept>
 
+#include "cpu_reference/load_16_bits.h"
+
 namespace splitwave::cpu_reference {
 namespace {
 
 using base::ElementType;
 using workloads::Dtype;
 using workloads::KvLayout;
-
-/// The value of every bit pattern of a 16-bit dtype.
-std::vector<float> all_values(Dtype dtype) {
-  std::vector<float> values(65536);
-  for (std::uint32_t bits = 0; bits < 65536; ++bits) values[bits] = workloads::from_bits(dtype, bits);
-  return values;
-}
 
 template <typename Stored, typename Value>
 void load_as(const Elements& elements, std::int64_t first, std::int32_t count, double* to, Value value) {
@@ -74,23 +69,28 @@ double element_at(const Elements& elements, std::int64_t index) {
 }
 
 void load_elements(const Elements& elements, std::int64_t first, std::int32_t count, double* to) {
-  static const std::vector<float> f16_values = all_values(Dtype::f16);
-  static const std::vector<float> bf16_values = all_values(Dtype::bf16);
   switch (elements.type) {
     case ElementType::f64:
       return load_as<double>(elements, first, count, to, [](double x) { return x; });
     case ElementType::f32:
       return load_as<float>(elements, first, count, to, [](float x) { return x; });
     case ElementType::f16:
-      return load_as<std::uint16_t>(elements, first, count, to, [](std::uint16_t bits) { return f16_values[bits]; });
+      return load_f16(elements.data + 2 * first, count, to);
     case ElementType::bf16:
-      return load_as<std::uint16_t>(elements, first, count, to, [](std::uint16_t bits) { return bf16_values[bits]; });
+      return load_bf16(elements.data + 2 * first, count, to);
     case ElementType::i64:
     case ElementType::i32:
     case ElementType::boolean:
       break;
   }
   throw std::logic_error("load_elements: " + base::to_string(elements.type) + " is no floating-point type");
+}
+
+void ask_for_elements(const Elements& elements, std::int64_t first, std::int32_t count) {
+  constexpr std::int64_t kLineBytes = 64;
+  const std::int64_t size = base::bytes_per_element(elements.type);
+  const std::byte* const from = elements.data + first * size;
+  for (std::int64_t line = 0; line < count * size; line += kLineBytes) __builtin_prefetch(from + line);
 }
 
 std::int64_t kv_offset(const AttentionCase& attention, const KvPlaces& places, std::int32_t request,

@@ -28,6 +28,9 @@ double element_at(const Elements& elements, std::int64_t index);
 /// Converts `count` elements from `first` on to double.
 void load_elements(const Elements& elements, std::int64_t first, std::int32_t count, double* to);
 
+/// Asks the memory for elements that will be loaded soon. Changes nothing.
+void ask_for_elements(const Elements& elements, std::int64_t first, std::int32_t count);
+
 /// Where the row of (request, token, head) begins: begin[request] + token * token_stride + head * head_stride. Units:
 /// elements.
 struct RowPlaces {

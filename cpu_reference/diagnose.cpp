@@ -212,8 +212,9 @@ std::optional<Finding> nan_tail(const JudgedCall& call, const std::vector<RowFig
 
 /// NaN in requests of a paged cache where no unmasked tail would have put it: in such whose own pages are full, or
 /// beside others whose tails hold NaN and that have none. Then a page with unused slots, which hold NaN, is read as
-/// another.
-std::optional<Finding> nan_page(const JudgedCall& call, const std::vector<RowFigures>& rows) {
+/// another. `as_tail`: an unmasked tail explains the same NaN, as where every request that has unused slots is NaN;
+/// then the output does not tell the two apart, and this is the second choice.
+std::optional<Finding> nan_page(const JudgedCall& call, const std::vector<RowFigures>& rows, bool as_tail) {
   const AttentionCase& attention = call.attention;
   std::vector<std::int64_t> nans(attention.requests.size());
   std::vector<std::int64_t> all(attention.requests.size());
@@ -229,7 +230,8 @@ std::optional<Finding> nan_page(const JudgedCall& call, const std::vector<RowFig
     ++nans[request];
     ++nan_rows;
   }
-  if (attention.page_size == 0 || !unused_nan || nan_rows == 0 || nan_rows * 10 < mismatched * 9) return std::nullopt;
+  if (attention.page_size == 0 || attention.pages < 2 || !unused_nan || nan_rows == 0 || nan_rows * 10 < mismatched * 9)
+    return std::nullopt;
   std::string requests;
   for (std::size_t request = 0; request < all.size(); ++request) {
     if (nans[request] == 0) continue;
@@ -239,12 +241,11 @@ std::optional<Finding> nan_page(const JudgedCall& call, const std::vector<RowFig
   Finding finding;
   finding.fault = Fault::swapped_pages;
   finding.text = fmt::format(
-      "the output is NaN in request {}{}, where no unmasked tail would put it: a page with unused slots, which hold "
-      "NaN, "
-      "is read where another belongs",
-      requests, std::count_if(nans.begin(), nans.end(), [](std::int64_t n) { return n > 0; }) > 1 ? " and others" : "");
+      "the output is NaN in request {}{}, {}: a page with unused slots, which hold NaN, is read where another belongs",
+      requests, std::count_if(nans.begin(), nans.end(), [](std::int64_t n) { return n > 0; }) > 1 ? " and others" : "",
+      as_tail ? "and NaN does not say why" : "where no unmasked tail would put it");
   finding.explained = static_cast<double>(nan_rows) / static_cast<double>(mismatched);
-  finding.evidence_nats = 5 * static_cast<double>(nan_rows);
+  finding.evidence_nats = 5 * static_cast<double>(nan_rows) - (as_tail ? faults::kSecondChoice : 0);
   finding.rows = nan_rows;
   return finding;
 }
@@ -334,9 +335,9 @@ std::vector<Finding> diagnose(const JudgedCall& call, const BoundedResult& bound
   std::array<Score, kFaults> scores;
   for (std::size_t i = 0; i < probes.size(); ++i) add_guesses(*guesses[i], probes[i], scores);
   std::vector<Finding> findings = found(scores);
-  std::optional<Finding> nan = nan_tail(call, rows);
-  if (!nan) nan = nan_page(call, rows);
-  for (const auto& finding : {nan, empty_rows(call, bounded, rows), lse_base(call, bounded, rows)}) {
+  const std::optional<Finding> tail = nan_tail(call, rows);
+  const std::optional<Finding> page = nan_page(call, rows, tail.has_value());
+  for (const auto& finding : {tail, page, empty_rows(call, bounded, rows), lse_base(call, bounded, rows)}) {
     if (finding) findings.push_back(*finding);
   }
   std::stable_sort(findings.begin(), findings.end(),

@@ -19,6 +19,7 @@ namespace splitwave::cpu_reference::oracle {
 
 inline constexpr std::int32_t kLanes = 8;         // independent sums that the compiler turns into vectors
 inline constexpr std::int32_t kBlockTokens = 64;  // K or V rows converted to double at a time
+inline constexpr std::int32_t kRowsAhead = 16;    // that the memory is asked for before they are converted
 inline constexpr std::int32_t kTaskRows = 4;      // output rows that share a converted block
 
 inline std::int32_t padded(std::int32_t elements) {
@@ -87,7 +88,12 @@ void for_blocks(const TaskRun& run, const Elements& tensor, const KvPlaces& plac
   for (std::int32_t begin = all.begin; begin < all.end && !base::stop_asked(); begin += kBlockTokens) {
     const std::int32_t end = std::min(begin + kBlockTokens, all.end);
     for (std::int32_t token = begin; token < end; ++token) {
-      const std::int64_t first = kv_offset(run.attention, places, run.task.request, token, run.task.kv_head);
+      const auto first_of = [&](std::int32_t row) {
+        return kv_offset(run.attention, places, run.task.request, row, run.task.kv_head);
+      };
+      // Rows of one head lie apart, so that no hardware sees which comes next, and half the time would be waiting.
+      if (token + kRowsAhead < all.end) ask_for_elements(tensor, first_of(token + kRowsAhead), elements);
+      const std::int64_t first = first_of(token);
       load_elements(tensor, first, elements, run.block.data() + (token - begin) * stride);
     }
     for (std::size_t r = 0; r < run.rows.size(); ++r) {

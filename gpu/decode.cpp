@@ -13,6 +13,7 @@
 #include "gpu/error.h"
 #include "gpu/launch.h"
 #include "gpu/prepare.h"
+#include "gpu/replay.h"
 
 namespace splitwave::gpu {
 
@@ -38,6 +39,10 @@ struct Staging {
 
 struct Decoder::State {
   explicit State(const Capacity& capacity);
+  /// Copies and kernels may still be under way, and what they read and write goes with the decoder.
+  ~State() { static_cast<void>(cudaStreamSynchronize(stream.get())); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
   std::int64_t encode(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                       const LaunchOptions& options, const Prepared& next);
   std::int64_t upload(std::int64_t items, const Prepared& next);
@@ -83,23 +88,31 @@ std::int64_t Decoder::State::encode(const Workload& workload, const KvAddressing
   return encoder.encode(workload, addressing, plan, spare_lists_of(workspace.capacity, options), items, merges);
 }
 
-/// Queues the copies of what encode() wrote. Returns their bytes.
+/// Queues the copies of what encode() wrote. Returns their bytes. Where it throws, the tables are no plan's, and none
+/// is set.
 std::int64_t Decoder::State::upload(std::int64_t items, const Prepared& next) {
   if (items == 0 && !next.separate_merge) return 0;
   Staging& from = staging[next_staging];
-  next_staging = (next_staging + 1) % kStagingBuffers;
-  from.used = true;
   std::size_t copied = 0;
   const auto copy = [&](std::size_t offset, std::size_t bytes) {
     copied += bytes;
     SPLITWAVE_CUDA_CHECK(cudaMemcpyAsync(workspace.tables.get() + offset, from.memory.span().data() + offset, bytes,
                                          cudaMemcpyHostToDevice, stream.get()));
   };
-  if (items > 0) copy(0, static_cast<std::size_t>(items) * sizeof(DeviceItem));
-  if (next.separate_merge) {
-    copy(workspace.merges_offset(), static_cast<std::size_t>(workspace.capacity.merges) * sizeof(DeviceMerge));
+  try {
+    if (items > 0) copy(0, static_cast<std::size_t>(items) * sizeof(DeviceItem));
+    if (next.separate_merge) {
+      copy(workspace.merges_offset(), static_cast<std::size_t>(workspace.capacity.merges) * sizeof(DeviceMerge));
+    }
+    SPLITWAVE_CUDA_CHECK(cudaEventRecord(from.copied.get(), stream.get()));
+  } catch (...) {
+    static_cast<void>(cudaStreamSynchronize(stream.get()));  // no event says when the buffer is free
+    current = Prepared{};
+    graph = GraphExec();
+    throw;
   }
-  SPLITWAVE_CUDA_CHECK(cudaEventRecord(from.copied.get(), stream.get()));
+  next_staging = (next_staging + 1) % kStagingBuffers;
+  from.used = true;
   return static_cast<std::int64_t>(copied);
 }
 
@@ -125,6 +138,7 @@ HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& address
 void Decoder::launch(const DevicePointers& pointers) {
   State& s = *state_;
   Prepared& p = s.current;
+  if (p.decode.function == nullptr) throw DeviceError("no plan is set, or its upload has failed");
   if (p.decode.grid.x == 0 || p.decode.grid.y == 0 || p.decode.grid.z == 0) return;  // an empty batch
   p.params.q = pointers.q;
   p.params.k = pointers.k;
@@ -145,18 +159,13 @@ void Decoder::poison_partials() {
 }
 
 void Decoder::capture(const std::vector<DevicePointers>& pointers) {
-  State& s = *state_;
-  SPLITWAVE_CUDA_CHECK(cudaStreamBeginCapture(s.stream.get(), cudaStreamCaptureModeThreadLocal));
-  for (const DevicePointers& each : pointers) launch(each);
-  cudaGraph_t graph = nullptr;
-  SPLITWAVE_CUDA_CHECK(cudaStreamEndCapture(s.stream.get(), &graph));
-  const Graph owner(graph);
-  cudaGraphExec_t executable = nullptr;
-  SPLITWAVE_CUDA_CHECK(cudaGraphInstantiate(&executable, graph, 0));
-  s.graph = GraphExec(executable);
+  state_->graph = gpu::capture(state_->stream.get(), [&] {
+    for (const DevicePointers& each : pointers) launch(each);
+  });
 }
 
 void Decoder::replay() {
+  if (state_->graph.get() == nullptr) throw DeviceError("no launches are captured that could be replayed");
   SPLITWAVE_CUDA_CHECK(cudaGraphLaunch(state_->graph.get(), state_->stream.get()));
 }
 

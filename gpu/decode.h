@@ -126,17 +126,19 @@ class Decoder {
   /// replayable, run this plan. Throws InputError if it does not fit the capacity or the tables' fields, if no kernel
   /// is compiled for it, if its merge waits for CTAs that cannot be resident together, or if it is a queue of tiles
   /// with more rows than a CTA takes or of more lists than workers that are clusters; the plan before then stays.
+  /// Where the upload itself fails (DeviceError), no plan is set, and nothing is captured.
   /// Throws as require_recording() if it is to record.
   HostWork set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
                     const KernelConfig& config, const LaunchOptions& options = {});
 
-  /// Queues the kernels of the plan on this decoder's stream.
+  /// Queues the kernels of the plan on this decoder's stream. Throws DeviceError if no plan is set.
   void launch(const DevicePointers& pointers);
 
   /// Fills the partial results with NaN, so that one that nobody writes shows. For a decoder at rest (synchronize()).
   void poison_partials();
 
-  /// Captures `pointers.size()` launches, one after another, as a graph that replay() runs.
+  /// Captures `pointers.size()` launches, one after another, as a graph that replay() runs. Where it throws, what was
+  /// captured before stays.
   void capture(const std::vector<DevicePointers>& pointers);
   void replay();
 

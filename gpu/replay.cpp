@@ -9,8 +9,15 @@ namespace splitwave::gpu {
 
 GraphExec capture(cudaStream_t stream, const std::function<void()>& launch) {
   SPLITWAVE_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-  launch();
   cudaGraph_t graph = nullptr;
+  try {
+    launch();
+  } catch (...) {  // a stream that goes on capturing takes nothing else
+    static_cast<void>(cudaStreamEndCapture(stream, &graph));
+    const Graph unfinished(graph);
+    static_cast<void>(cudaGetLastError());
+    throw;
+  }
   SPLITWAVE_CUDA_CHECK(cudaStreamEndCapture(stream, &graph));
   const Graph owner(graph);
   cudaGraphExec_t executable = nullptr;

@@ -142,6 +142,20 @@ std::int64_t kv_row(const Workload& workload, const Tensors& tensors, std::int32
   return ((page * size + position % size) * heads + head) * row;
 }
 
+// Sets all bits of the slots that no token has, those at the end of each request's last page: a NaN in every dtype.
+void fill_unused_slots(const Workload& workload, const Tensors& tensors, Bytes& out) {
+  if (out.empty()) return;
+  const std::int64_t size = workload.kv.page_size;
+  const std::int64_t slot_bytes = static_cast<std::int64_t>(out.size()) / (tensors.first_page.back() * size);
+  for (std::size_t r = 0; r < workload.requests.size(); ++r) {
+    const std::int64_t used = workload.requests[r].context_len % size;
+    if (used == 0) continue;
+    const std::int64_t page = tensors.block_table[static_cast<std::size_t>(tensors.first_page[r + 1] - 1)];
+    std::memset(out.data() + (page * size + used) * slot_bytes, 0xff,
+                static_cast<std::size_t>((size - used) * slot_bytes));
+  }
+}
+
 // The tensors of a workload, whose requests are `groups` of another where there are groups.
 Tensors fill_tensors(const Workload& workload, std::span<const KvGroup> groups, std::int64_t memory_limit_bytes) {
   const Geometry& g = workload.geometry;
@@ -152,11 +166,13 @@ Tensors fill_tensors(const Workload& workload, std::span<const KvGroup> groups, 
   const Sizes sizes = check_sizes(workload, tensors, memory_limit_bytes);
   if (paged(workload)) tensors.block_table = page_order(workload, tensors.first_page.back());
 
-  // All bits set is a NaN in every dtype; it stays in the slots that no token has.
-  constexpr std::byte kNan{0xff};
   tensors.q.resize(static_cast<std::size_t>(sizes.q));
-  tensors.k.resize(static_cast<std::size_t>(sizes.k), kNan);
-  tensors.v.resize(static_cast<std::size_t>(sizes.v), kNan);
+  tensors.k.resize(static_cast<std::size_t>(sizes.k));
+  tensors.v.resize(static_cast<std::size_t>(sizes.v));
+  if (paged(workload)) {
+    fill_unused_slots(workload, tensors, tensors.k);
+    fill_unused_slots(workload, tensors, tensors.v);
+  }
   fill(workload, tensors, groups, Tensor::q, tensors.first_query, g.query_heads, g.head_dim, q_row, tensors.q);
   fill(workload, tensors, groups, Tensor::k, tensors.first_token, g.kv_heads, g.head_dim, k_row, tensors.k);
   if (has_v(workload)) {

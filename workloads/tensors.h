@@ -4,7 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "workloads/workload.h"
@@ -12,7 +14,8 @@
 namespace splitwave::workloads {
 
 /// Allocates on cache lines: rows of K and V that begin amid one cost the CPU reference a tenth of its speed, and more
-/// where heads lie far apart.
+/// where heads lie far apart. Elements that are given no value are left unset, so that the threads that fill gigabytes
+/// are the first to touch them: the system takes as long to give a page as a thread to fill it.
 template <typename T>
 struct CacheLineAllocator {
   using value_type = T;
@@ -22,6 +25,11 @@ struct CacheLineAllocator {
   CacheLineAllocator(const CacheLineAllocator<U>& /*other*/) {}  // NOLINT: allocators convert
   T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
   void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory, kAlignment); }
+  void construct(T* /*element*/) {}
+  template <typename... Value>
+  void construct(T* element, Value&&... value) {
+    std::construct_at(element, std::forward<Value>(value)...);
+  }
   bool operator==(const CacheLineAllocator& /*other*/) const { return true; }
 };
 using Bytes = std::vector<std::byte, CacheLineAllocator<std::byte>>;

@@ -326,5 +326,25 @@ TEST(BadInput, LimitsOnMemoryAreToldInOneLine) {
   }
 }
 
+// The destructors of JSON values ask for memory, too.
+TEST(BadInput, LimitsOnMemoryAreToldWherePlansArePrinted) {
+  if (std::string(SPLITWAVE_SANITIZED) != "") GTEST_SKIP() << "a sanitizer needs terabytes of addresses";
+  RunOptions options;
+  int refused = 0;
+  for (const std::int64_t megabytes : {30, 40, 50, 60, 80, 1000}) {
+    options.memory_bytes = (megabytes << 20) + static_cast<std::int64_t>(std::filesystem::file_size(SPLITWAVE_BINARY));
+    const Outcome outcome = splitwave(
+        {"plan", "-w", "h=32/8,d=128:250q1s100k", "--gpu", "h200", "--schedule", "fixed-size:1024", "--json", "--full"},
+        options);
+    if (outcome.status == 0) continue;
+    ++refused;
+    EXPECT_EQ(outcome.status, 3) << megabytes << outcome.err;
+    EXPECT_EQ(outcome.err, "splitwave: out of memory; allowed: a workload that fits, or a machine with more memory\n");
+    EXPECT_EQ(outcome.out, "");
+  }
+  EXPECT_GT(refused, 2);
+  EXPECT_LT(refused, 6);
+}
+
 }  // namespace
 }  // namespace splitwave::tests

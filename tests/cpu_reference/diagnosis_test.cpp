@@ -310,6 +310,31 @@ TEST(Diagnosis, TellsAPageWithNansFromAnUnmaskedTail) {
   }
 }
 
+// With nothing but NaN in all requests that have unused slots, the output is that of either fault: both are named.
+TEST(Diagnosis, NamesBothFaultsThatGiveNothingButNan) {
+  const auto exchanged = [](const workloads::Workload& w, Tensors tensors) {
+    std::swap(tensors.block_table[0], tensors.block_table[static_cast<std::size_t>(tensors.first_page[1]) - 1]);
+    return attend(w, tensors);
+  };
+  const auto unmasked = [](const workloads::Workload& w, const Tensors& tensors) {
+    Result<double> result = attend(w, tensors);
+    std::fill(result.output.begin(), result.output.end(), testing::kNan);
+    return result;
+  };
+  const Verification swapped = judge_pages({200}, exchanged);
+  const Verification tail = judge_pages({200}, unmasked);
+  for (const Verification* result : {&swapped, &tail}) {
+    ASSERT_EQ(result->findings.size(), 2);
+    EXPECT_EQ(result->findings[0].fault, Fault::unmasked_tail);
+    EXPECT_EQ(result->findings[1].fault, Fault::swapped_pages);
+    EXPECT_EQ(result->findings[1].text,
+              "the output is NaN in request 0, and NaN does not say why: a page with unused slots, which hold NaN, is "
+              "read where another belongs");
+  }
+  // A single page cannot be another's.
+  EXPECT_EQ(judge_pages({50}, unmasked).findings.size(), 1);
+}
+
 TEST(Diagnosis, ATailThatEndsWithATileSparesItsRequest) {
   // Tiles of 16: 176 tokens are whole tiles, though not whole pages.
   const auto unmasked = [](const workloads::Workload& w, Tensors tensors) {

@@ -62,7 +62,7 @@ workloads::Workload small() {
   return workloads::parse_spec("h=4/2,d=16,page=8:1q2s60_1q1s200");
 }
 
-// Nothing is printed as JSON below: nlohmann::json's destructor asks for memory, and ends the process without it.
+// Nothing is printed as JSON below: the destructor of an nlohmann::json asks for memory, and ends the process without.
 TEST(OutOfMemory, Readers) {
   const workloads::Workload w = small();
   const std::string workload = workloads::to_json(w);

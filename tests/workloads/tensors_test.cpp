@@ -19,8 +19,13 @@ namespace {
 
 constexpr std::int64_t kNoLimit = std::numeric_limits<std::int64_t>::max();
 
-Workload example(KvLayout layout, Dtype dtype = Dtype::f16, Distribution distribution = Distribution::normal) {
-  Workload w = parse_spec("h=6/2,d=40,dv=24:q1s17_3q1s0_2q3s33_q1s1_q1s64");
+constexpr const char* kRagged = "h=6/2,d=40,dv=24:q1s17_3q1s0_2q3s33_q1s1_q1s64";
+// Rows of more elements than are drawn at a time.
+constexpr const char* kWide = "h=2/1,d=520,dv=264:2q1s5";
+
+Workload example(KvLayout layout, Dtype dtype = Dtype::f16, Distribution distribution = Distribution::normal,
+                 const char* spec = kRagged) {
+  Workload w = parse_spec(spec);
   w.kv.layout = layout;
   w.kv.page_size = layout == KvLayout::paged ? 16 : 0;
   w.geometry.dtype = dtype;
@@ -34,13 +39,14 @@ struct Case {
   KvLayout layout;
   Dtype dtype;
   Distribution distribution;
+  const char* spec = kRagged;
 };
 
 class MadeTensors : public testing::TestWithParam<Case> {};
 
 // Whatever the layout, an element is the function of its coordinates, rounded.
 TEST_P(MadeTensors, HoldTheValuesOfTheirCoordinates) {
-  const Workload w = example(GetParam().layout, GetParam().dtype, GetParam().distribution);
+  const Workload w = example(GetParam().layout, GetParam().dtype, GetParam().distribution, GetParam().spec);
   const Geometry& g = w.geometry;
   const Tensors t = make_tensors(w, kNoLimit);
   const bool outliers = w.distribution == Distribution::outliers;
@@ -74,7 +80,9 @@ INSTANTIATE_TEST_SUITE_P(Layouts, MadeTensors,
                          testing::Values(Case{KvLayout::bshd, Dtype::f16, Distribution::normal},
                                          Case{KvLayout::bhsd, Dtype::bf16, Distribution::normal},
                                          Case{KvLayout::paged, Dtype::f32, Distribution::normal},
-                                         Case{KvLayout::paged, Dtype::f16, Distribution::outliers}));
+                                         Case{KvLayout::paged, Dtype::f16, Distribution::outliers},
+                                         Case{KvLayout::bshd, Dtype::f16, Distribution::normal, kWide},
+                                         Case{KvLayout::bshd, Dtype::bf16, Distribution::normal, kWide}));
 
 TEST(Tensors, RowsOfContiguousLayoutsFillTheTensorsExactly) {
   for (const KvLayout layout : {KvLayout::bshd, KvLayout::bhsd}) {
@@ -172,7 +180,7 @@ TEST(Tensors, EmptyBatchAndEmptyContextsNeedNoMemory) {
 
 TEST(Tensors, StoredElementsAreLoadedRounded) {
   for (const Dtype dtype : {Dtype::f16, Dtype::bf16, Dtype::f32}) {
-    workloads::Bytes tensor(16);
+    workloads::Bytes tensor(16, std::byte{0});
     store_element(dtype, tensor, 2, 0.1F);
     EXPECT_EQ(load_element(dtype, tensor, 2), from_bits(dtype, round_to_bits(dtype, 0.1F)));
     EXPECT_EQ(load_element(dtype, tensor, 1), 0.0F);
