@@ -6,6 +6,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <iterator>
@@ -18,6 +19,7 @@
 #include "base/embedded_file.h"
 #include "base/error.h"
 #include "base/output_files.h"
+#include "base/parallel.h"
 
 extern char** environ;  // NOLINT(readability-redundant-declaration): POSIX leaves declaring it to the program
 
@@ -103,23 +105,36 @@ std::map<std::string, std::string> svgs(const std::vector<Figure>& figures, cons
   return result;
 }
 
-/// PDF and PNG of each SVG; the line why not, or nothing.
-std::string convert(const std::map<std::string, std::string>& drawn, const fs::path& folder) {
-  for (const auto& [name, svg] : drawn) {
-    for (const auto& [kind, end] : {std::pair(std::string("pdf"), "%%EOF"), std::pair(std::string("png"), "IEND")}) {
-      const std::string file = name + "." + kind;
-      const int error =
-          run(folder, {"rsvg-convert", "--format", kind, "--zoom", kind == "png" ? "2" : "1", name + ".svg"},
-              "/dev/null", file);
-      if (error == 0 && whole(folder / file, end)) continue;
-      remove_file(folder / file);
-      if (error == ENOENT) return "no PDF and PNG: rsvg-convert is not installed (Debian package librsvg2-bin)";
-      return fmt::format("no whole {}: rsvg-convert {}", file,
-                         error > 0 ? "did not start: " + std::generic_category().message(error)
-                                   : std::string("failed (is the disk full?)"));
-    }
+/// Makes PDF and PNG of NAME.svg; the line why not, or nothing.
+std::string convert_one(const std::string& name, const fs::path& folder) {
+  for (const auto& [kind, end] : {std::pair(std::string("pdf"), "%%EOF"), std::pair(std::string("png"), "IEND")}) {
+    const std::string file = name + "." + kind;
+    const std::vector<std::string> words = {"rsvg-convert", "--format", kind, "--zoom", kind == "png" ? "2" : "1",
+                                            name + ".svg"};
+    const int error = run(folder, words, "/dev/null", file);
+    if (error == 0 && whole(folder / file, end)) continue;
+    remove_file(folder / file);
+    if (error == ENOENT) return "no PDF and PNG: rsvg-convert is not installed (Debian package librsvg2-bin)";
+    return fmt::format("no whole {}: rsvg-convert {}", file,
+                       error > 0 ? "did not start: " + std::generic_category().message(error)
+                                 : std::string("failed (is the disk full?)"));
   }
   return "";
+}
+
+/// PDF and PNG of each SVG, several at a time; the first line why not, or nothing.
+std::string convert(const std::map<std::string, std::string>& drawn, const fs::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& [name, svg] : drawn) names.push_back(name);
+  std::vector<std::string> problems(names.size());
+  base::parallel(base::default_threads(), [&](int thread, int threads) {
+    for (std::size_t i = static_cast<std::size_t>(thread); i < names.size(); i += static_cast<std::size_t>(threads)) {
+      problems[i] = convert_one(names[i], folder);
+    }
+  });
+  const auto first =
+      std::find_if(problems.begin(), problems.end(), [](const std::string& one) { return !one.empty(); });
+  return first == problems.end() ? "" : *first;
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ Json scatter(const Context& context, const std::string& schedule, const std::vec
   const Json x = channel("x", measured, domain, pixels);
   const Json y = channel("y", predicted, domain, pixels);
   Json values = Json::array();
-  for (const std::size_t i : thinned(pairs.size(), kMostPoints / kMostSeries)) {
+  for (const std::size_t i : thinned(pairs.size(), kMostPoints / 5)) {
     const PointPair& pair = pairs[i];
     values.push_back({{"workload", context.name(pair.measured->workload)},
                       {"series", schedule},
@@ -83,7 +83,7 @@ Json scatter(const Context& context, const std::string& schedule, const std::vec
 void add_distribution(std::vector<CurvePoint>& points, const std::string& panel, const std::string& series,
                       std::vector<double> values) {
   std::sort(values.begin(), values.end());
-  for (const std::size_t i : thinned(values.size(), 400)) {
+  for (const std::size_t i : thinned(values.size(), 150)) {
     points.push_back({panel, series, true, values[i], static_cast<double>(i + 1) / static_cast<double>(values.size())});
   }
   points.push_back({panel, series, true, values.back(), 1});

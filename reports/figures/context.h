@@ -20,7 +20,7 @@ namespace splitwave::reports::vega {
 /// Most schedules that one figure tells apart, most panels, and most points.
 inline constexpr std::size_t kMostSeries = 8;
 inline constexpr std::size_t kMostPanels = 6;
-inline constexpr std::size_t kMostPoints = 4000;
+inline constexpr std::size_t kMostPoints = 2000;
 
 struct Context {
   Context(const Dataset& dataset, const FigureRequest& figure_request);
