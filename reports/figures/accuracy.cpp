@@ -68,7 +68,12 @@ Json scatter(const Context& context, const std::string& schedule, const std::vec
       {"field", "series"}, {"type", "nominal"}, {"scale", colour_scale(context.series)}, {"legend", nullptr}};
   const Json shape = {
       {"field", "series"}, {"type", "nominal"}, {"scale", shape_scale(context.series)}, {"legend", nullptr}};
-  layers.push_back({{"mark", {{"type", "point"}, {"filled", true}, {"size", 13}, {"opacity", 0.65}, {"clip", true}}},
+  layers.push_back({{"mark",
+                     {{"type", "point"},
+                      {"filled", true},
+                      {"size", pairs.size() < 100 ? 28 : 13},
+                      {"opacity", 0.65},
+                      {"clip", true}}},
                     {"encoding", {{"x", x}, {"y", y}, {"color", colour}, {"shape", shape}, {"tooltip", tooltip}}}});
   return {
       {"title",

@@ -18,7 +18,8 @@ export async function renderFromStandardInput() {
   for await (const part of process.stdin) text += part;
   const drawn = {};
   for (const { name, spec } of JSON.parse(text).figures) {
-    const view = new vega.View(runtimeOf(spec), { renderer: "none", logLevel: vega.Error });
+    // Without a label on each of thousands of marks, which the figure as a whole has.
+    const view = new vega.View(runtimeOf(spec, { aria: false }), { renderer: "none", logLevel: vega.Error });
     drawn[name] = await view.toSVG();
     view.finalize();
   }
