@@ -15,10 +15,10 @@
 namespace splitwave::reports {
 namespace {
 
-constexpr std::array<std::string_view, 16> kKeys = {
+constexpr std::array<std::string_view, 16> kCsvKeys = {
     "workload", "schedule",   "executor", "machine", "seconds", "predicted", "seconds_p20", "seconds_p80",
     "bytes",    "num_splits", "ctas",     "waves",   "joules",  "kernel",    "device",      "failure"};
-constexpr std::array<std::string_view, 4> kTexts = {"workload", "schedule", "executor", "machine"};
+constexpr std::array<std::string_view, 4> kNeededTexts = {"workload", "schedule", "executor", "machine"};
 
 bool is_number(std::string_view key) {
   constexpr std::array<std::string_view, 9> numbers = {"seconds",    "predicted", "seconds_p20", "seconds_p80", "bytes",
@@ -34,7 +34,7 @@ std::optional<double> number_of(std::string_view text) {
 }
 
 std::vector<std::string> key_names() {
-  return {kKeys.begin(), kKeys.end()};
+  return {kCsvKeys.begin(), kCsvKeys.end()};
 }
 
 void set(Record& record, std::string_view key, const std::string& text, double number) {
@@ -61,7 +61,7 @@ void set(Record& record, std::string_view key, const std::string& text, double n
 std::pair<std::string, std::string> parse_column(const std::string& text) {
   const std::size_t equals = text.find('=');
   const std::string key = text.substr(0, equals);
-  if (equals == std::string::npos || std::find(kKeys.begin(), kKeys.end(), key) == kKeys.end()) {
+  if (equals == std::string::npos || std::find(kCsvKeys.begin(), kCsvKeys.end(), key) == kCsvKeys.end()) {
     throw base::InputError(fmt::format("--column: {} is not KEY=TEMPLATE; allowed keys: {}", base::printable(text),
                                        base::join(key_names())));
   }
@@ -88,7 +88,7 @@ std::vector<std::string> csv_cells(std::string_view line) {
 
 CsvRecords::CsvRecords(const std::vector<std::string>& header, const ColumnMap& map, const std::string& where)
     : columns_(header.size()) {
-  for (const std::string_view key : kKeys) {
+  for (const std::string_view key : kCsvKeys) {
     const std::string name(key);
     const auto given =
         std::find_if(map.keys.begin(), map.keys.end(), [&](const auto& one) { return one.first == key; });
@@ -96,7 +96,7 @@ CsvRecords::CsvRecords(const std::vector<std::string>& header, const ColumnMap& 
       keys_.push_back(parse(name, given->second, header, where));
     } else if (std::find(header.begin(), header.end(), key) != header.end()) {
       keys_.push_back(parse(name, "{" + name + "}", header, where));
-    } else if (std::find(kTexts.begin(), kTexts.end(), key) != kTexts.end() || key == "seconds") {
+    } else if (std::find(kNeededTexts.begin(), kNeededTexts.end(), key) != kNeededTexts.end() || key == "seconds") {
       throw base::InputError(fmt::format("{}: no column is {}; allowed: --column '{}={}' (columns: {})", where, key,
                                          key, key == "seconds" ? "{COLUMN}*FACTOR" : "TEXT with {COLUMN}",
                                          base::printable(base::join(header), 200)));
@@ -148,7 +148,8 @@ std::vector<Record> CsvRecords::records(const std::vector<std::string>& cells, c
       text += piece.text;
       if (piece.column != std::string::npos) text += cells[piece.column];
     }
-    const bool must = std::find(kTexts.begin(), kTexts.end(), key.name) != kTexts.end() || key.name == "seconds";
+    const bool must =
+        std::find(kNeededTexts.begin(), kNeededTexts.end(), key.name) != kNeededTexts.end() || key.name == "seconds";
     if (text.empty() && !must) continue;
     const std::optional<double> number = number_of(text);
     if (is_number(key.name) && (!number || *number < 0 || *number * key.factor > 9e18)) {

@@ -28,18 +28,18 @@ bool before(double a, double b) {
   return std::isnan(a) ? !std::isnan(b) : a < b;
 }
 
-constexpr double Point::*kNumbers[] = {&Point::seconds, &Point::low_seconds, &Point::high_seconds,
-                                       &Point::bytes,   &Point::num_splits,  &Point::ctas,
-                                       &Point::waves,   &Point::occupancy,   &Point::merge_seconds,
-                                       &Point::joules,  &Point::speed_up,    &Point::relative_l2};
-constexpr std::uint32_t Point::*kTexts[] = {&Point::workload, &Point::schedule, &Point::machine, &Point::executor,
-                                            &Point::kernel,   &Point::chosen,   &Point::failure, &Point::over};
+constexpr double Point::*kNumberMembers[] = {&Point::seconds, &Point::low_seconds, &Point::high_seconds,
+                                             &Point::bytes,   &Point::num_splits,  &Point::ctas,
+                                             &Point::waves,   &Point::occupancy,   &Point::merge_seconds,
+                                             &Point::joules,  &Point::speed_up,    &Point::relative_l2};
+constexpr std::uint32_t Point::*kNameMembers[] = {&Point::workload, &Point::schedule, &Point::machine, &Point::executor,
+                                                  &Point::kernel,   &Point::chosen,   &Point::failure, &Point::over};
 
 bool point_before(const Point& a, const Point& b) {
-  for (const auto text : kTexts) {
+  for (const auto text : kNameMembers) {
     if (a.*text != b.*text) return a.*text < b.*text;
   }
-  for (const auto value : kNumbers) {
+  for (const auto value : kNumberMembers) {
     if (before(a.*value, b.*value)) return true;
     if (before(b.*value, a.*value)) return false;
   }
@@ -216,7 +216,7 @@ Dataset DatasetBuilder::finish(const Shapes& shapes) && {
   std::vector<bool> asked(data_.names_.size());
   std::set<std::uint32_t> schedules;
   for (Point& point : data_.points_) {
-    for (const auto text : kTexts) point.*text = place[point.*text];
+    for (const auto text : kNameMembers) point.*text = place[point.*text];
     if (!asked[point.workload]) data_.shapes_[point.workload] = shapes.find(data_.names_[point.workload]);
     asked[point.workload] = true;
     if (point.timed()) schedules.insert(point.schedule);
