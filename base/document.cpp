@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -73,7 +74,7 @@ class TreeBuilder final : public Sax {
 
   bool key(string_t& value) override {
     Container& container = open_.back();
-    if (!container.seen.insert(value).second) fail(fmt::format("key \"{}\" appears twice", printable(value)));
+    if (!is_new(container, value)) fail(fmt::format("key \"{}\" appears twice", printable(value)));
     container.value.keys.push_back(std::move(value));
     return true;
   }
@@ -87,8 +88,18 @@ class TreeBuilder final : public Sax {
  private:
   struct Container {
     JsonValue value;
-    std::unordered_set<std::string> seen;
+    std::unordered_set<std::string> seen;  ///< all keys, once there are kFewKeys
   };
+
+  /// So few keys are looked through faster than a set of them is made.
+  static constexpr std::size_t kFewKeys = 40;
+
+  static bool is_new(Container& container, const std::string& key) {
+    const std::vector<std::string>& keys = container.value.keys;
+    if (keys.size() < kFewKeys) return std::find(keys.begin(), keys.end(), key) == keys.end();
+    if (container.seen.empty()) container.seen.insert(keys.begin(), keys.end());
+    return container.seen.insert(key).second;
+  }
 
   [[noreturn]] void fail(const std::string& problem) const { throw InputError(where_ + ": " + problem); }
 

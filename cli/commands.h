@@ -18,6 +18,7 @@ void add_algorithms(CLI::App& program, int& status);
 void add_sweep(CLI::App& program, int& status);
 void add_explain(CLI::App& program, int& status);
 void add_advise(CLI::App& program, int& status);
+void add_report(CLI::App& program, int& status);
 void add_calibrate(CLI::App& program, int& status);
 void add_verify(CLI::App& program, int& status);
 

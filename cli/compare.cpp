@@ -80,6 +80,7 @@ int compare_all(const CompareOptions& options) {
   catch_stop_signals();
   base::expect_absent(folder / "report.md");
   base::expect_absent(folder / "figures");
+  base::expect_absent(folder / "report.html");
   RecordSink sink(folder.string(), options.json);
   ExecutorChoice executor = options.executor;
   executor.measure_cpu = options.machine.measure_cpu;
@@ -94,7 +95,7 @@ int compare_all(const CompareOptions& options) {
   if (!no_pictures.empty()) note(no_pictures);
   sink.finish();
   if (!options.json) print(studies::summary(comparison, sink.records(), checks));
-  note("the report is " + (folder / "report.md").string());
+  note("the report is " + (folder / "report.html").string());
   if (!checks.wrong.empty()) complain(checks.sentence());
   return checks.wrong.empty() ? kGood : kCheckFailed;
 }

@@ -36,17 +36,16 @@ struct Explained {
   studies::Explanation explanation;
 };
 
-reports::TracedRun traced(const Explained& one, bool with_workload) {
+reports::TracedRun traced(const Explained& one) {
   const studies::Explanation& e = one.explanation;
-  std::string title = fmt::format("simulator: {} on {}", e.plan.schedule, e.machine);
-  if (with_workload) title += ", " + e.workload;
+  std::string title = fmt::format("simulator: {} on {}, {}", e.plan.schedule, e.machine, e.workload);
   const studies::PictureRows rows = studies::picture_rows(e.grid, e.timeline);
   return {std::move(title), one.workload, &e.plan, &e.timeline, rows.sms, rows.slots_per_sm};
 }
 
-void write_pictures(const ExplainCommand& options, const std::vector<Explained>& all, bool many_workloads) {
+void write_pictures(const ExplainCommand& options, const std::vector<Explained>& all) {
   std::vector<reports::TracedRun> runs;
-  for (const Explained& one : all) runs.push_back(traced(one, many_workloads));
+  for (const Explained& one : all) runs.push_back(traced(one));
   if (!options.trace.empty()) base::write_new_file(options.trace, reports::chrome_trace(runs));
   if (!options.gantt.empty()) base::write_new_file(options.gantt, reports::gantt_svg(runs));
 }
@@ -85,7 +84,7 @@ void explain_all(const ExplainCommand& options) {
       }
     }
   }
-  write_pictures(options, all, loaded.size() > 1);
+  write_pictures(options, all);
 }
 
 }  // namespace

@@ -152,6 +152,7 @@ void add_verbs(CLI::App& program, int& status) {
   add_sweep(program, status);
   add_explain(program, status);
   add_advise(program, status);
+  add_report(program, status);
   add_calibrate(program, status);
 }
 

@@ -4,183 +4,201 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <string_view>
+#include <charconv>
+#include <set>
 
-#include "reports/statistics.h"
+#include "reports/figures/context.h"
 
 namespace splitwave::reports {
 namespace {
 
-/// Colours that people with any colour vision can tell apart (Okabe and Ito 2008); yellow last, it is faint on white.
-constexpr std::array<std::string_view, 8> kColours = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
-                                                      "#56B4E9", "#E69F00", "#000000", "#F0E442"};
-/// gnuplot's point types: discs, squares, triangles, diamonds; filled and open.
-constexpr std::array<int, 8> kShapes = {7, 5, 9, 13, 6, 4, 8, 12};
+struct Entry {
+  const char* name;
+  const char* needs;
+  vega::Drawn (*draw)(const vega::Context& context);
+};
 
-std::string gnuplot_text(std::string_view text) {
-  std::string result = "'";
-  for (const char letter : text) {
-    if (letter == '\'') {
-      result += '\'';
-    }
-    result += letter == '\n' ? ' ' : letter;
-  }
-  return result + '\'';
-}
+constexpr Entry kFigures[] = {
+    {"speed_up", "times of two schedules or more on the same workload", vega::speed_up},
+    {"predicted_measured", "predicted and measured times of the same workload, schedule and machine",
+     vega::predicted_measured},
+    {"error_distribution", "predicted and measured times of five points or more", vega::error_distribution},
+    {"regret", "predicted and measured times of two schedules or more on two workloads or more", vega::regret},
+    {"speed_up_by_context", "the baseline and another schedule at three contexts or more, all else alike",
+     vega::speed_up_by_context},
+    {"speed_up_by_heads", "the baseline and another schedule at three numbers of heads or more, all else alike",
+     vega::speed_up_by_heads},
+    {"speed_up_by_batch", "the baseline and another schedule at three batch sizes or more, all else alike",
+     vega::speed_up_by_batch},
+    {"ragged", "batches of the same longest context and three different ratios of average and longest", vega::ragged},
+    {"heat_map", "two schedules or more at most places of a grid of two numbers of heads and two contexts or more",
+     vega::heat_map},
+    {"bandwidth", "times with the bytes of their workloads", vega::bandwidth},
+    {"roofline", "times of workloads of known shape on a machine of known peaks", vega::roofline},
+    {"waves", "predictions of a schedule at six batch sizes, numbers of heads or of SMs or more, all else alike",
+     vega::waves},
+    {"splits", "fixed-split:N of three N or more on the same workload", vega::splits},
+    {"sm_count", "the same workload and schedule on three numbers of SMs or more (--sms)", vega::sm_count},
+    {"merge_share", "predictions of plans that split", vega::merge_share},
+    {"energy", "predicted or measured energy of two schedules or more", vega::energy},
+    {"io", "records of run --algorithm", vega::io},
+};
 
-std::string style(std::size_t index) {
-  const std::string_view colour = kColours[index % kColours.size()];
-  const int shape = kShapes[(index + index / kColours.size()) % kShapes.size()];
-  return fmt::format("lc rgb '{}' pt {} ps 0.7", colour, shape);
-}
-
-/// Draws the curves once for each picture format. noenhanced: names hold underscores. No text is in double quotes or in
-/// a macro: there gnuplot runs what stands between backticks.
-std::string drawn_twice(const std::string& name, const std::string& caption, const std::string& commands,
-                        const std::vector<std::string>& plots) {
-  return fmt::format(
-      "# Run in this folder: gnuplot {0}.gnuplot\n"
-      "set encoding utf8\n"
-      "set grid lc rgb '#DDDDDD'\n"
-      "set key outside right top noenhanced\n"
-      "set bmargin 8\n"
-      "set label 1 {1} at screen 0.02, 0.03 noenhanced tc rgb '#555555'\n"
-      "{2}"
-      "set terminal svg size 1000,600 font 'sans,12' background rgb 'white' noenhanced\n"
-      "set output '{0}.svg'\n"
-      "plot {3}\n"
-      "set terminal pngcairo size 1000,600 font 'sans,10' background rgb 'white' noenhanced\n"
-      "set output '{0}.png'\n"
-      "plot {3}\n"
-      "set output\n",
-      name, gnuplot_text(caption), commands, fmt::join(plots, ", "));
-}
-
-std::string series_name(const ScheduleSummary& summary) {
-  return fmt::format("{}, {}", summary.executor == kSimulator ? "predicted" : "measured (" + summary.executor + ")",
-                     summary.machine);
-}
-
-template <typename Value>
-std::size_t index_of(std::vector<Value>& values, const Value& value) {
-  const auto found = std::find(values.begin(), values.end(), value);
-  if (found != values.end()) {
-    return static_cast<std::size_t>(found - values.begin());
-  }
-  values.push_back(value);
-  return values.size() - 1;
+/// The command that makes this figure alone goes into its specification.
+void add_command(Figure& figure, const std::string& command) {
+  figure.command = command.empty() ? "" : command + " --figure " + figure.name;
+  const nlohmann::json meta = {{"command", figure.command}};
+  figure.spec.insert(1, "\"usermeta\":" + meta.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + ",");
 }
 
 }  // namespace
 
-Figure speed_up_figure(std::span<const Record> records, const std::string& baseline, const std::string& caption) {
-  const std::vector<ScheduleSummary> summaries = summarize(records, baseline);
-  std::vector<std::string> schedules;
-  std::vector<std::string> series;
-  double low = 1;
-  double high = 1;
-  std::string data =
-      "# Speed-up over " + baseline + ": one block per series\n# position\tgeometric mean\tleast\tmost\tschedule\n";
-  for (const ScheduleSummary& summary : summaries) {
-    const bool same_series = !series.empty() && series.back() == series_name(summary);
-    if (!same_series) {
-      data += fmt::format("{}# {}\n", series.empty() ? "" : "\n\n", series_name(summary));
-      series.push_back(series_name(summary));
-    }
-    low = std::min(low, summary.least);
-    high = std::max(high, summary.most);
-    data += fmt::format("{}\t{:.6g}\t{:.6g}\t{:.6g}\t\"{}\"\n", index_of(schedules, summary.schedule),
-                        summary.geometric_mean, summary.least, summary.most, summary.schedule);
+namespace vega {
+
+Context::Context(const Dataset& dataset, const FigureRequest& figure_request)
+    : data(dataset), request(figure_request), baseline(dataset, figure_request.baseline), pairs(dataset.pairs()) {
+  std::map<std::uint32_t, std::size_t> counts;
+  for (const Point& point : data.points()) {
+    if (point.timed()) ++counts[point.schedule];
   }
-  std::vector<std::string> tics;
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    tics.push_back(fmt::format("{} {}", gnuplot_text(schedules[i]), i));
+  std::vector<std::uint32_t> chosen = data.schedules();
+  // Schedules that only differ in how often they split are the splits figure's, where there are others.
+  const auto counted = [&](std::uint32_t schedule) { return splits_of(data.name(schedule)) > 0; };
+  if (std::count_if(chosen.begin(), chosen.end(), counted) + 2 <= static_cast<std::ptrdiff_t>(chosen.size())) {
+    std::erase_if(chosen,
+                  [&](std::uint32_t schedule) { return counted(schedule) && data.name(schedule) != request.baseline; });
   }
-  std::vector<std::string> plots = {"1 with lines lc rgb '#888888' dt 2 notitle"};
-  for (std::size_t i = 0; i < series.size(); ++i) {
-    const double shift = (static_cast<double>(i) - (static_cast<double>(series.size()) - 1) / 2) * 0.15;
-    plots.push_back(fmt::format("'speed_up.dat' index {} using ($1+{:.3f}):2:3:4 with yerrorbars {} title {}", i, shift,
-                                style(i), gnuplot_text(series[i])));
+  const auto rank = [&](std::uint32_t schedule) {
+    const bool is_baseline = data.name(schedule) == request.baseline;
+    return std::tuple(!is_baseline, -static_cast<std::int64_t>(counts[schedule]));
+  };
+  std::stable_sort(chosen.begin(), chosen.end(), [&](std::uint32_t a, std::uint32_t b) { return rank(a) < rank(b); });
+  if (chosen.size() > kMostSeries) chosen.resize(kMostSeries);
+  left_out = chosen.size() < data.schedules().size();
+  for (const std::uint32_t schedule : data.schedules()) {
+    if (std::find(chosen.begin(), chosen.end(), schedule) != chosen.end()) series.push_back(data.name(schedule));
   }
-  const std::string commands = fmt::format(
-      "set title {}\n"
-      "set ylabel 'speed-up (times, log scale)'\n"
-      "set xlabel 'schedule (point: geometric mean over workloads; bar: least and most)'\n"
-      "set logscale y 2\n"
-      "set yrange [{:.6g}:{:.6g}]\n"
-      "set xrange [-0.6:{}.6]\n"
-      "set xtics ({}) rotate by -25 noenhanced\n",
-      gnuplot_text("Speed-up over " + baseline), low / 1.1, high * 1.1, schedules.empty() ? 0 : schedules.size() - 1,
-      fmt::join(tics, ", "));
-  return Figure{"speed_up", "Speed-up over " + baseline + " by schedule", data,
-                drawn_twice("speed_up", caption, commands, plots)};
 }
 
-Figure predicted_measured_figure(std::span<const Record> records, const std::string& caption) {
-  std::vector<std::string> schedules;
-  std::vector<std::string> blocks;
-  for (const Pair& pair : pair_up(records)) {
-    const std::size_t block = index_of(schedules, pair.measured->schedule);
-    if (block == blocks.size()) {
-      blocks.push_back(fmt::format("# {}\n", pair.measured->schedule));
+bool Context::shown(const Point& point) const {
+  return point.timed() && (!left_out || std::find(series.begin(), series.end(), name(point.schedule)) != series.end());
+}
+
+std::string Context::series_note() const {
+  return left_out ? fmt::format(" {} of {} schedules.", series.size(), data.schedules().size()) : "";
+}
+
+std::string base_machine(const std::string& machine) {
+  return machine.substr(0, machine.find(" ("));
+}
+
+std::int32_t sms_of(const std::string& machine) {
+  const std::size_t at = machine.find("sms=");
+  std::int32_t sms = 0;
+  if (at != std::string::npos) std::from_chars(machine.data() + at + 4, machine.data() + machine.size(), sms);
+  return sms;
+}
+
+std::int32_t splits_of(const std::string& schedule) {
+  constexpr std::string_view kFixed = "fixed-split:";
+  std::int32_t splits = 0;
+  if (!schedule.starts_with(kFixed)) return 0;
+  const char* const end = schedule.data() + schedule.size();
+  const auto result = std::from_chars(schedule.data() + kFixed.size(), end, splits);
+  return result.ec == std::errc() && (result.ptr == end || *result.ptr == '+') ? splits : 0;
+}
+
+std::string Panels::note() const {
+  return left_out == 0
+             ? ""
+             : fmt::format(" {} of {} groups, those with the most points.", names.size(), names.size() + left_out);
+}
+
+Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x, std::size_t least_series) {
+  struct Extent {
+    std::set<double> x;
+    std::set<std::string> series;
+    bool measured = false;
+    std::size_t count = 0;
+  };
+  std::map<std::string, Extent> extents;
+  for (const CurvePoint& point : points) {
+    Extent& extent = extents[point.panel];
+    extent.x.insert(point.x);
+    extent.series.insert(point.series);
+    extent.measured = extent.measured || !point.predicted;
+    ++extent.count;
+  }
+  Panels result;
+  for (const auto& [name, extent] : extents) {
+    if (extent.x.size() >= least_x && extent.series.size() >= least_series) result.names.push_back(name);
+  }
+  // What was measured first: it says most.
+  std::stable_sort(result.names.begin(), result.names.end(), [&](const std::string& a, const std::string& b) {
+    const Extent& left = extents[a];
+    const Extent& right = extents[b];
+    return std::tuple(left.measured, left.x.size(), left.count) >
+           std::tuple(right.measured, right.x.size(), right.count);
+  });
+  if (result.names.size() > kMostPanels) {
+    result.left_out = result.names.size() - kMostPanels;
+    result.names.resize(kMostPanels);
+  }
+  std::erase_if(points, [&](const CurvePoint& point) {
+    return std::find(result.names.begin(), result.names.end(), point.panel) == result.names.end();
+  });
+  return result;
+}
+
+std::vector<CurvePoint> thinned_points(std::vector<CurvePoint> points) {
+  std::vector<CurvePoint> result;
+  for (const std::size_t i : thinned(points.size(), kMostPoints)) result.push_back(std::move(points[i]));
+  return result;
+}
+
+}  // namespace vega
+
+FigureSet figures_of(const Dataset& data, const FigureRequest& request) {
+  const vega::Context context(data, request);
+  FigureSet result;
+  for (const Entry& entry : kFigures) {
+    const auto asked = [&] {
+      return request.only.empty() ||
+             std::find(request.only.begin(), request.only.end(), entry.name) != request.only.end();
+    };
+    if (!asked()) continue;
+    if (vega::Drawn figure = entry.draw(context)) {
+      add_command(*figure, request.command);
+      result.figures.push_back(std::move(*figure));
+    } else {
+      result.missing.push_back({entry.name, entry.needs});
     }
-    blocks[block] += fmt::format("{:.6g}\t{:.6g}\t\"{}\"\n", *pair.measured->seconds * 1e3,
-                                 *pair.predicted->seconds * 1e3, pair.measured->workload);
   }
-  const std::string data =
-      fmt::format("# One block per schedule\n# measured ms\tpredicted ms\tworkload\n{}", fmt::join(blocks, "\n\n"));
-  std::vector<std::string> plots = {"'+' using 1:($1*0.9):($1*1.1) with filledcurves fc rgb '#E8E8E8' title '±10 %'",
-                                    "x with lines lc rgb '#888888' title 'y = x'"};
-  for (std::size_t i = 0; i < schedules.size(); ++i) {
-    plots.push_back(fmt::format("'predicted_measured.dat' index {} using 1:2 with points {} title {}", i, style(i),
-                                gnuplot_text(schedules[i])));
-  }
-  const std::string commands =
-      "set title 'Predicted against measured'\n"
-      "set xlabel 'measured time (ms)'\n"
-      "set ylabel 'predicted time (ms)'\n"
-      "set logscale xy\n"
-      "stats 'predicted_measured.dat' using 1 nooutput name 'M'\n"
-      "stats 'predicted_measured.dat' using 2 nooutput name 'P'\n"
-      "low = 0.7 * (M_min < P_min ? M_min : P_min)\n"
-      "high = 1.4 * (M_max > P_max ? M_max : P_max)\n"
-      "set xrange [low:high]\n"
-      "set yrange [low:high]\n";
-  return Figure{"predicted_measured", "Predicted against measured time", data,
-                drawn_twice("predicted_measured", caption, commands, plots)};
+  return result;
+}
+
+std::vector<std::string> figure_names() {
+  std::vector<std::string> names;
+  for (const Entry& entry : kFigures) names.emplace_back(entry.name);
+  return names;
 }
 
 Figure chart_figure(const Chart& chart, const std::string& caption) {
-  std::string data = "# One block per series\n# x\tmeasured\tpredicted\n";
-  std::vector<std::string> plots;
-  for (std::size_t i = 0; i < chart.series.size(); ++i) {
-    const Chart::Series& series = chart.series[i];
-    data += fmt::format("{}# {}\n", i == 0 ? "" : "\n\n", series.name);
+  vega::Curves curves;
+  curves.x = {chart.x_label, chart.x_names.empty() ? vega::Axis::Kind::powers_of_two : vega::Axis::Kind::linear};
+  curves.y = {chart.y_label, vega::Axis::Kind::logarithmic};
+  curves.x_names = chart.x_names;
+  if (!chart.x_names.empty()) curves.x.range = {-0.5, static_cast<double>(chart.x_names.size()) - 0.5};
+  std::vector<vega::CurvePoint> points;
+  for (const Chart::Series& series : chart.series) {
+    curves.series.push_back(series.name);
     for (const Sample& sample : series.samples) {
-      data += fmt::format("{:.6g}\t{:.6g}\t{:.6g}\n", sample.x, sample.measured, sample.predicted);
+      points.push_back({"", series.name, true, sample.x, sample.predicted});
+      points.push_back({"", series.name, false, sample.x, sample.measured});
     }
-    plots.push_back(fmt::format("'{}.dat' index {} using 1:2 with points {} title {}", chart.name, i, style(i),
-                                gnuplot_text(series.name)));
-    plots.push_back(fmt::format("'{}.dat' index {} using 1:3 with lines lc rgb '{}' lw 1.5 notitle", chart.name, i,
-                                kColours[i % kColours.size()]));
   }
-  std::vector<std::string> tics;
-  for (std::size_t i = 0; i < chart.x_names.size(); ++i) {
-    tics.push_back(fmt::format("{} {}", gnuplot_text(chart.x_names[i]), i));
-  }
-  const std::string x_axis = tics.empty() ? "set logscale x 2\n"
-                                          : fmt::format("set xrange [-0.5:{}.5]\nset xtics ({}) noenhanced\n",
-                                                        tics.size() - 1, fmt::join(tics, ", "));
-  const std::string commands = fmt::format(
-      "set title {}\n"
-      "set xlabel {}\n"
-      "set ylabel {}\n"
-      "set logscale y\n"
-      "set format y '%.0e'\n"
-      "{}",
-      gnuplot_text(chart.title), gnuplot_text(chart.x_label), gnuplot_text(chart.y_label), x_axis);
-  return Figure{chart.name, chart.title, data, drawn_twice(chart.name, caption, commands, plots)};
+  return vega::finished(chart.name, chart.title, caption, vega::curve_panels(curves, points),
+                        vega::curve_table(curves, points));
 }
 
 }  // namespace splitwave::reports

@@ -1,30 +1,59 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of records, drawn by gnuplot.
+// Pictures of records, as data: Vega-Lite specifications, which a browser and Node draw alike.
 #pragma once
 
-#include <filesystem>
+#include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "reports/record.h"
+#include "reports/dataset.h"
 
 namespace splitwave::reports {
 
-/// The text files that one picture is made of: NAME.dat holds the numbers, NAME.gnuplot draws NAME.svg and NAME.png.
+/// A picture: a Vega-Lite specification with its numbers inline, and the same numbers as a table.
 struct Figure {
-  std::string name;
-  std::string title;  ///< what it shows, for the report
-  std::string data;
-  std::string script;
+  std::string name;   ///< of the files
+  std::string title;  ///< what it shows
+  std::string note;   ///< how to read it, and what is left out
+  std::string spec;   ///< JSON
+  std::string csv;
+  std::string command;  ///< that makes it; empty: not known
 };
 
-/// Speed-up over the baseline by schedule: the geometric mean over the workloads, with the least and the most, for
-/// every executor and machine. `caption` goes below: machine, commit, date.
-Figure speed_up_figure(std::span<const Record> records, const std::string& baseline, const std::string& caption);
+/// What a machine can do at most, by its data sheet.
+struct MachinePeaks {
+  double bytes_per_second = 0;
+  double flops = 0;  ///< dense f16 FLOP/s
+  std::int32_t sms = 0;
+};
 
-/// Predicted against measured time, both on logarithmic axes, with y = x and a band of 10 %. One colour per schedule.
-Figure predicted_measured_figure(std::span<const Record> records, const std::string& caption);
+/// What figures of records are made for.
+struct FigureRequest {
+  std::string baseline;                       ///< schedule that speed-ups are relative to
+  std::map<std::string, MachinePeaks> peaks;  ///< by machine, of those that are known
+  std::vector<std::string> only;              ///< names of figures; empty: all that the records allow
+  std::string command;                        ///< that made them, without --figure; empty: not known
+};
+
+/// A figure that the records do not allow.
+struct MissingFigure {
+  std::string name;
+  std::string needs;  ///< what it would need: "measured and predicted times of the same points"
+};
+
+struct FigureSet {
+  std::vector<Figure> figures;
+  std::vector<MissingFigure> missing;
+};
+
+/// The figures that the records allow, in the order of docs/reports.md. The same records give the same figures in
+/// whatever order they came.
+FigureSet figures_of(const Dataset& data, const FigureRequest& request);
+
+/// Names of all figures of records.
+std::vector<std::string> figure_names();
 
 /// A measured value beside a predicted one.
 struct Sample {
@@ -48,12 +77,7 @@ struct Chart {
   std::vector<Series> series;
 };
 
-/// `caption` goes below.
+/// `caption` goes below the title.
 Figure chart_figure(const Chart& chart, const std::string& caption);
-
-/// Writes each figure's data and script into `folder` (which must not exist; it appears only when complete) and has
-/// gnuplot draw SVG and PNG. Returns an empty text, or one line that says why there are no pictures and how to get
-/// them: a missing gnuplot is no error, the numbers are there. Throws InputError if the folder cannot be written.
-std::string draw(const std::vector<Figure>& figures, const std::filesystem::path& folder);
 
 }  // namespace splitwave::reports

@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
+#include <vector>
 
 #include "base/error.h"
+#include "reports/table.h"
 
 namespace splitwave::reports {
 namespace {
@@ -33,6 +35,9 @@ constexpr std::array<Colour, 7> kItemColours = {{{"#0072B2", "#fff"},
                                                  {"#56B4E9", "#000"},
                                                  {"#D55E00", "#fff"},
                                                  {"#F0E442", "#000"}}};
+
+/// The time axis goes on so far beyond the median run.
+constexpr double kLongestOverMedian = 1.5;
 
 std::string escaped(std::string_view text) {
   std::string result;
@@ -68,6 +73,7 @@ double tick_step(double span) {
 
 class Drawing {
  public:
+  /// microseconds: of the common time axis; what goes on longer is cut there.
   Drawing(std::span<const TracedRun> runs, double microseconds)
       : scale_((kRight - kLeft) / microseconds), microseconds_(microseconds) {
     double height = kTop;
@@ -82,8 +88,8 @@ class Drawing {
 
  private:
   static std::int32_t rows(const TracedRun& run) { return std::min(run.sms * run.slots_per_sm, kMostGanttRows); }
-  static double row_height(const TracedRun& run) { return std::clamp(480.0 / rows(run), 3.0, 26.0); }
-  double x(double seconds) const { return kLeft + seconds * 1e6 * scale_; }
+  static double row_height(const TracedRun& run) { return std::clamp(320.0 / rows(run), 1.5, 22.0); }
+  double x(double seconds) const { return std::min(kLeft + seconds * 1e6 * scale_, kRight); }
 
   template <typename... Values>
   void add(fmt::format_string<Values...> form, Values&&... values) {
@@ -102,22 +108,23 @@ class Drawing {
 
   void legend() {
     add("<g><rect x=\"{0:.2f}\" y=\"9\" width=\"22\" height=\"12\" fill=\"{1}\"/><text x=\"{2:.2f}\" y=\"19\">"
-        "output 0 (number and colour: the output tile)</text>",
+        "an item, by its request and query heads; cuts: KV tiles</text>",
         kLeft, kItemColours[0].fill, kLeft + 28);
     add("<rect x=\"{0:.2f}\" y=\"9\" width=\"22\" height=\"12\" fill=\"url(#merge)\" stroke=\"#333\" "
         "stroke-width=\"0.5\"/><text x=\"{1:.2f}\" y=\"19\">merge</text>",
-        kLeft + 330, kLeft + 358);
+        kLeft + 400, kLeft + 428);
     add("<rect x=\"{0:.2f}\" y=\"9\" width=\"22\" height=\"12\" fill=\"#eee\"/><text x=\"{1:.2f}\" "
         "y=\"19\">idle</text>",
-        kLeft + 430, kLeft + 458);
-    add("<text x=\"{:.2f}\" y=\"19\">thin lines: KV tiles</text></g>\n", kLeft + 510);
+        kLeft + 490, kLeft + 518);
+    add("</g>\n");
   }
 
   void panel(const TracedRun& run) {
     const double row = row_height(run);
     const bool cut = rows(run) < run.sms * run.slots_per_sm;
-    add("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"14\" font-weight=\"bold\">{}{}</text>\n", kLeft, y_ + 24,
-        escaped(run.title),
+    const double seconds = run.timeline->seconds;
+    add("<text x=\"{:.2f}\" y=\"{:.2f}\" font-size=\"13\" font-weight=\"bold\">{}: {}{}{}</text>\n", kLeft, y_ + 24,
+        escaped(run.title), format_seconds(seconds), seconds * 1e6 > microseconds_ ? ", cut" : "",
         cut ? fmt::format(" (the first {} of {} SM slots)", rows(run), run.sms * run.slots_per_sm) : "");
     y_ += kTitle;
     add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"#eee\"/>\n", kLeft, y_,
@@ -141,7 +148,7 @@ class Drawing {
 
   void bar(const TracedRun& run, const schedules::Span& span) {
     const std::int32_t place = span.sm * run.slots_per_sm + span.slot;
-    if (place >= rows(run)) return;
+    if (place >= rows(run) || span.begin_seconds * 1e6 >= microseconds_) return;
     const double row = row_height(run);
     const double gap = row > 8 ? 1 : 0.2;
     const double top = y_ + place * row + gap;
@@ -156,16 +163,44 @@ class Drawing {
     }
     const schedules::Item& item = run.plan->items[static_cast<std::size_t>(span.item)];
     const Colour& colour = kItemColours[static_cast<std::size_t>(item.output) % kItemColours.size()];
-    add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"><title>output {}, KV {} to {}, "
+    add("<rect x=\"{:.2f}\" y=\"{:.2f}\" width=\"{:.2f}\" height=\"{:.2f}\" fill=\"{}\"><title>{}, KV {} to {}, "
         "{:.3f} to {:.3f} µs</title></rect>\n",
-        left, top, width, height, colour.fill, item.output, item.kv_begin, item.kv_end, span.begin_seconds * 1e6,
+        left, top, width, height, colour.fill, words(run, item), item.kv_begin, item.kv_end, span.begin_seconds * 1e6,
         span.end_seconds * 1e6);
     tile_lines(run, item, left, top, width, height);
-    const std::string label = std::to_string(item.output);
-    if (height >= 10 && width >= 8.0 * static_cast<double>(label.size())) {
+    const std::string label = fitting_words(run, item, width);
+    if (height >= 10 && !label.empty()) {
       add("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\" font-size=\"10\" fill=\"{}\">{}</text>\n",
           left + width / 2, top + height / 2 + 3.5, colour.text, label);
     }
+  }
+
+  /// "request 0, head 3", "request 0, heads 8-15".
+  static std::string words(const TracedRun& run, const schedules::Item& item) {
+    return fmt::format("request {}, {}", run.plan->outputs[static_cast<std::size_t>(item.output)].request,
+                       heads(run, item));
+  }
+
+  static std::string heads(const TracedRun& run, const schedules::Item& item) {
+    const schedules::OutputTile& output = run.plan->outputs[static_cast<std::size_t>(item.output)];
+    const std::int32_t last = output.head_begin + output.head_count - 1;
+    return output.head_count == 1 ? fmt::format("head {}", output.head_begin)
+                                  : fmt::format("heads {}-{}", output.head_begin, last);
+  }
+
+  /// As much of it as fits; nothing if none does.
+  static std::string fitting_words(const TracedRun& run, const schedules::Item& item, double width) {
+    const bool one_request = run.workload != nullptr && run.workload->requests.size() == 1;
+    const std::string request = std::to_string(run.plan->outputs[static_cast<std::size_t>(item.output)].request);
+    const std::string of_heads = heads(run, item);
+    const std::string number = of_heads.substr(of_heads.find(' ') + 1);
+    const std::vector<std::string> choices = one_request
+                                                 ? std::vector<std::string>{of_heads, number}
+                                                 : std::vector<std::string>{words(run, item), request + ": " + number};
+    for (const std::string& choice : choices) {
+      if (width >= 6.5 * static_cast<double>(choice.size())) return choice;
+    }
+    return "";
   }
 
   /// Cuts between the KV tiles of an item, where they are at least 3 pixels apart.
@@ -177,9 +212,10 @@ class Drawing {
     std::string path;
     for (std::int64_t cut = (item.kv_begin / tile + 1) * tile; cut < item.kv_end; cut += tile) {
       const double share = static_cast<double>(cut - item.kv_begin) / item.tokens();
+      if (left + share * width > kRight) break;
       fmt::format_to(std::back_inserter(path), "M{:.2f} {:.2f}v{:.2f}", left + share * width, top, height);
     }
-    add("<path d=\"{}\" stroke=\"#fff\" stroke-width=\"0.8\"/>\n", path);
+    add("<path d=\"{}\" stroke=\"#fff\" stroke-width=\"1.6\"/>\n", path);
   }
 
   void axis(double seconds) {
@@ -193,6 +229,7 @@ class Drawing {
     }
     add("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"end\" font-size=\"11\">µs</text>\n", kLeft - 6, y_ + 16);
     const double rows_end = x(seconds);
+    if (seconds * 1e6 > microseconds_) return;
     add("<path d=\"M{0:.2f} {1:.2f}v-6\" stroke=\"#000\" stroke-width=\"2\"/>\n", rows_end, y_);
   }
 
@@ -207,15 +244,21 @@ class Drawing {
 std::string gantt_svg(std::span<const TracedRun> runs) {
   double seconds = 0;
   std::size_t spans = 0;
+  std::vector<double> ends;
   for (const TracedRun& run : runs) {
     spans += run.timeline->spans.size() + run.plan->merges.size();
-    seconds = std::max(seconds, run.timeline->seconds);
-    for (const schedules::Span& span : run.timeline->spans) seconds = std::max(seconds, span.end_seconds);
+    double end = run.timeline->seconds;
+    for (const schedules::Span& span : run.timeline->spans) end = std::max(end, span.end_seconds);
+    ends.push_back(end);
+    seconds = std::max(seconds, end);
   }
   if (spans > static_cast<std::size_t>(kMostGanttSpans)) {
     throw base::InputError(
         fmt::format("--gantt: {} items and merges; allowed: at most {}. --trace takes more", spans, kMostGanttSpans));
   }
+  // One slow run must not squeeze the others: it is cut, and its panel says so.
+  std::sort(ends.begin(), ends.end());
+  if (!ends.empty()) seconds = std::min(seconds, kLongestOverMedian * ends[(ends.size() - 1) / 2]);
   return Drawing(runs, std::max(seconds * 1e6, 1e-3)).take();
 }
 

@@ -18,7 +18,8 @@ inline constexpr std::int32_t kMostGanttRows = 600;
 inline constexpr std::int64_t kMostGanttSpans = 100'000;
 
 /// A self-contained SVG: a panel per run over one common time axis, a row per SM slot, a bar per item coloured by its
-/// output and labelled with it, thin lines between KV tiles, merges hatched. The colours are Okabe and Ito's, which
+/// output and labelled with its request and heads, lines between KV tiles, merges hatched. A run of more than 1.5 times
+/// the median run's time is cut, and its panel says so. The colours are Okabe and Ito's, which
 /// colour-blind people tell apart. Throws InputError if there are more than kMostGanttSpans spans.
 std::string gantt_svg(std::span<const TracedRun> runs);
 

@@ -2,10 +2,13 @@
 # Sourced by the other scripts. need_packages PACKAGE... installs the Debian packages that are missing, or names
 # exactly what to install and ends with status 3 where that cannot be done.
 
-build_packages=(cmake ninja-build g++ git libcli11-dev libeigen3-dev libfmt-dev nlohmann-json3-dev gnuplot-nox)
+build_packages=(cmake ninja-build g++ git libcli11-dev libeigen3-dev libfmt-dev nlohmann-json3-dev librsvg2-bin)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev libvalijson-dev pkgconf
                python3 python3-dev python3-numpy python3-pytest pybind11-dev libdlpack-dev)
 fuzz_packages=(clang libomp-dev)
+# Programs that others than Debian package too: what is on the PATH serves.
+command -v node >/dev/null && command -v npm >/dev/null || build_packages+=(nodejs npm)
+command -v chromium >/dev/null || test_packages+=(chromium)
 
 need_packages() {
   local missing=() package

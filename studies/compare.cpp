@@ -9,12 +9,13 @@
 
 #include "base/build_info.h"
 #include "base/output_files.h"
-#include "reports/figures.h"
+#include "reports/dataset.h"
 #include "reports/markdown_report.h"
 #include "reports/statistics.h"
 #include "reports/table.h"
 #include "studies/measured_h200.h"
 #include "studies/records.h"
+#include "studies/report.h"
 
 namespace splitwave::studies {
 namespace {
@@ -90,18 +91,20 @@ std::string summary(const Comparison& comparison, std::span<const reports::Recor
 std::string write_report(const Comparison& comparison, std::span<const reports::Record> records,
                          const CheckCount& checks, const std::filesystem::path& folder) {
   const std::string baseline = baseline_of(comparison.schedules);
-  const std::string caption =
-      fmt::format("{}; splitwave {} ({}); {:%Y-%m-%d} UTC; cold caches", comparison.executor.target.name,
-                  base::version(), base::commit(), comparison.begin);
-  std::vector<reports::Figure> figures = {reports::speed_up_figure(records, baseline, caption)};
-  if (!reports::pair_up(records).empty()) figures.push_back(reports::predicted_measured_figure(records, caption));
   reports::ReportContext context{
-      "splitwave compare: " + comparison.suite,  baseline, environment(comparison), checks.sentence(), {},
-      reports::draw(figures, folder / "figures")};
-  if (context.picture_note.empty()) {
-    for (const reports::Figure& figure : figures) {
-      context.pictures.emplace_back(figure.title, fmt::format("figures/{}.svg", figure.name));
-    }
+      "splitwave compare: " + comparison.suite, baseline, environment(comparison), checks.sentence(), {}, ""};
+  ReportRequest request;
+  request.workloads = comparison.workloads;
+  request.baseline = baseline;
+  request.title = context.title;
+  request.command = "splitwave report " + (folder / "records.jsonl").string();
+  auto facts = context.environment;
+  facts.emplace_back("Check", checks.sentence());
+  const reports::Dataset data = reports::dataset_of(records, reports::Shapes(comparison.workloads));
+  const ReportResult page = write_page(data, request, {}, std::move(facts), folder);
+  context.picture_note = page.note;
+  for (const reports::Figure& figure : page.drawn) {
+    context.pictures.emplace_back(figure.title, fmt::format("figures/{}.svg", figure.name));
   }
   std::string text = reports::markdown_report(records, context);
   if (shows_h200(comparison)) text += h200_section(measured_h200(), std::string(kMeasuredBaseline));

@@ -8,6 +8,7 @@
 
 #include "base/output_files.h"
 #include "benchmarks/numerics/studies.h"
+#include "reports/draw_figures.h"
 
 namespace {
 
@@ -18,7 +19,7 @@ void write_all(const std::filesystem::path& folder) {
   const auto contexts = study::over_contexts();
   const auto splits = study::over_splits();
   const auto distributions = study::over_distributions();
-  const std::string missing = reports::draw(study::figures(contexts, splits, distributions), folder);
+  const std::string missing = reports::draw(study::figures(contexts, splits, distributions), folder).note;
   if (!missing.empty()) fmt::print(stderr, "{}\n", missing);
   base::write_file(folder / "context.csv", study::to_csv(contexts));
   base::write_file(folder / "splits.csv", study::to_csv(splits));

@@ -24,6 +24,7 @@ _splitwave_options() {
     advise)
       echo "--model $machine --batch --context --query-len --available --max-splits --schedule --format --file" \
         '--threads --json' ;;
+    report) echo '--out --baseline --figure --column --workloads --title --strict --json' ;;
     calibrate) echo '--executor --threads --kernel-out --like --only-energy --out --points --json' ;;
     'workload show') echo "$workload --json" ;;
     'workload tensors') echo "$workload --out --format --json" ;;
@@ -58,7 +59,9 @@ _splitwave() {
     --layout | --kv-layout) words='token head' ;;
     --weights) words='f16 bf16 tf32 f32 f64' ;;
     --sixteen-bits) words='f16 bf16' ;;
-    -w | --workload | --kernel | --kernel-out | --calibration | --out | --output | --merge | --file | --points | --trace | --gantt | --lse | --tensors | --array | --junit) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    -w | --workload | --workloads | --kernel | --kernel-out | --calibration | --out | --output | --merge | --file | --points | --trace | --gantt | --lse | --tensors | --array | --junit) COMPREPLY=($(compgen -f -- "$current")); return ;;
+    --baseline | --column | --title) return ;;
+    --figure) words='bandwidth energy error_distribution heat_map io merge_share predicted_measured ragged regret roofline sm_count speed_up speed_up_by_batch speed_up_by_context speed_up_by_heads splits waves' ;;
     --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --repeat | --shard | --chunk | --query-len | --max-splits) return ;;
   esac
   if [[ -n $words ]]; then
@@ -70,11 +73,12 @@ _splitwave() {
     return
   fi
   case $verb in
-    '') words='compare simulate plan run verify workload gpus schedules algorithms sweep explain advise calibrate' ;;
+    '') words='compare simulate plan run verify workload gpus schedules algorithms sweep explain advise report calibrate' ;;
     workload) words='show validate import generate tensors' ;;
     'workload generate') words='uniform ragged zipf one_long published' ;;
     gpus) words=$(_splitwave_names gpus) ;;
     'workload tensors') echo "$workload --out --format --json" ;;
+    report) [[ $current != -* ]] && COMPREPLY=($(compgen -f -- "$current")) && return ;;
     'workload validate' | 'workload import') [[ $current != -* ]] && COMPREPLY=($(compgen -f -- "$current")) && return ;;
   esac
   COMPREPLY=($(compgen -W "$words $(_splitwave_options "$verb") --help" -- "$current"))

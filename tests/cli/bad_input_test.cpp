@@ -229,7 +229,7 @@ TEST(BadInput, FilesThatExistAreNotReplaced) {
     with_file.push_back(file);
     expect_refused({with_file, {arguments.back(), "file: exists and is not replaced; allowed: another name"}});
   }
-  for (const char* name : {"records.csv", "report.md"}) {
+  for (const char* name : {"records.csv", "report.md", "report.html"}) {
     const TemporaryFolder out;
     const std::string kept = out.write(name, "earlier");
     expect_refused({{"compare", "-w", kSmall, "--out", out.path().string()}, {name, "exists and is not replaced"}});

@@ -16,8 +16,8 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = ["README.md"] + [f"docs/{name}.md" for name in
-                             ("advise", "cli", "determinism", "explain", "numerics", "records", "schedules", "simulator", "sweep", "verify", "workloads")]
-VERBS = ["", "advise", "calibrate", "compare", "explain", "gpus", "plan", "run", "schedules", "simulate", "sweep", "verify",
+                             ("advise", "cli", "determinism", "explain", "numerics", "records", "reports", "schedules", "simulator", "sweep", "verify", "workloads")]
+VERBS = ["", "advise", "calibrate", "compare", "explain", "gpus", "plan", "report", "run", "schedules", "simulate", "sweep", "verify",
          "workload", "workload generate", "workload import", "workload show", "workload tensors", "workload validate"]
 
 # What is not run here, and why.
@@ -31,7 +31,16 @@ LEFT_OUT = {
 }
 
 WORKLOAD = '{"format": 1, "name": "w", "model": "llama-3-8b", "requests": [{"context_len": 64}]}\n'
+RECORD = ('{"workload": "%s", "schedule": "fa2", "executor": "simulator", "machine": "h200", "seconds": 1e-5, "commit": "c", '
+          '"version": "v"}\n')
 FILES = {
+    "mine.jsonl": RECORD % "mine",
+    "records.jsonl": RECORD % "records",
+    "predicted.jsonl": RECORD % "predicted",
+    "measured.jsonl": RECORD % "measured",
+    "out/mine/records.jsonl": RECORD % "out",
+    "times.csv": "workload,schedule,executor,machine,seconds,q_heads,kv_heads,head_dim,batch,kv_len,kernel,latency_us\n"
+                 "w,fa2,cpu,m,1e-3,8,1,64,2,512,FA3,12.5\n",
     "batch.json": WORKLOAD,
     "suite.json": WORKLOAD,
     "config.json": '{"model_type": "llama", "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096, '
@@ -68,6 +77,7 @@ def run(splitwave, command):
     """Status, output and errors of a command line, as a shell runs it where splitwave is installed."""
     with tempfile.TemporaryDirectory() as folder:
         for name, text in FILES.items():
+            pathlib.Path(folder, name).parent.mkdir(parents=True, exist_ok=True)
             pathlib.Path(folder, name).write_text(text)
         path = os.pathsep.join([str(pathlib.Path(splitwave).resolve().parent), os.environ["PATH"]])
         done = subprocess.run(["sh", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, text=True,
@@ -89,7 +99,9 @@ def check_commands(splitwave):
         # The default table of advise has 81 points, which takes seconds.
         small = " --batch 1" if "splitwave advise" in command and "--batch" not in command else ""
         status, _, errors = run(splitwave, command + small)
-        if status != wanted:
+        # 3: the build left out the program that draws.
+        undrawn = status == 3 and "splitwave report" in command and "built without the program" in errors
+        if status != wanted and not undrawn:
             problems.append(f"{command}\n    has status {status} instead of {wanted}: {errors.strip()}")
     return problems
 

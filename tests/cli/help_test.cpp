@@ -21,6 +21,7 @@ TEST(Help, OfEveryVerbIsAsApproved) {
                                                        {"sweep"},
                                                        {"explain"},
                                                        {"advise"},
+                                                       {"report"},
                                                        {"calibrate"},
                                                        {"workload"},
                                                        {"workload", "show"},

@@ -7,7 +7,9 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <nlohmann/json.hpp>
 
+#include "reports/draw_figures.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_records.h"
 #include "tests/support/full_disk.h"
@@ -17,10 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kCaption = "a cpu's caption, commit 0123456789ab";
-
-std::vector<Figure> figures() {
-  const std::vector<Record> records = tests::comparison();
+std::vector<Figure> charts() {
   const Chart chart{"chart",  "it's a title",
                     "tokens", "error",
                     {},       {{"fa_3", {{256, 2e-5, 2.5e-5}, {512, 1e-5, 1.25e-5}}}, {"`f32`", {{256, 3e-8, 3e-8}}}}};
@@ -28,8 +27,14 @@ std::vector<Figure> figures() {
   named.name = "named_chart";
   named.x_names = {"normal", "it's flat"};
   named.series = {{"fa_3", {{0, 2e-5, 2.5e-5}, {1, 1e-5, 1.25e-5}}}};
-  return {speed_up_figure(records, "fixed-split:fa2", kCaption), predicted_measured_figure(records, kCaption),
-          chart_figure(chart, kCaption), chart_figure(named, kCaption)};
+  return {chart_figure(chart, "a caption"), chart_figure(named, "a caption")};
+}
+
+std::vector<Figure> figures(const std::vector<Record>& records = tests::comparison()) {
+  std::vector<Figure> all =
+      figures_of(dataset_of(records, Shapes()), {"fixed-split:fa2", {}, {}, "splitwave report r.jsonl"}).figures;
+  for (Figure& figure : charts()) all.push_back(std::move(figure));
+  return all;
 }
 
 std::string content(const fs::path& path) {
@@ -45,81 +50,110 @@ class Draw : public testing::Test {
     folder_ = pattern;
   }
   void TearDown() override { fs::remove_all(folder_); }
+  /// What is drawn depends on the build and on the machine: tests of drawing need both.
+  static bool can_draw() {
+    return !page_program().empty() && std::system("node --version > /dev/null 2>&1") == 0 &&
+           std::system("rsvg-convert --version > /dev/null 2>&1") == 0;
+  }
   fs::path folder_;
 };
 
-TEST(Figures, DataAndScriptsAreAsApproved) {
+TEST(Figures, NumbersAreAsApproved) {
+  for (const Figure& figure : figures()) tests::expect_golden(figure.name + ".csv", figure.csv);
+}
+
+TEST(Figures, SpecificationsAreAsApproved) {
   for (const Figure& figure : figures()) {
-    tests::expect_golden(figure.name + ".dat", figure.data);
-    tests::expect_golden(figure.name + ".gnuplot", figure.script);
+    tests::expect_golden(figure.name + ".vl.json", nlohmann::ordered_json::parse(figure.spec).dump(1) + "\n");
   }
 }
 
-TEST_F(Draw, GnuplotMakesSvgAndPng) {
-  ASSERT_EQ(draw(figures(), folder_ / "figures"), "");
-  for (const char* name : {"speed_up", "predicted_measured"}) {
-    const std::string svg = content(folder_ / "figures" / (std::string(name) + ".svg"));
-    EXPECT_NE(svg.find("</svg>"), std::string::npos) << name;
-    EXPECT_NE(svg.find("commit 0123456789ab"), std::string::npos) << name;
-    EXPECT_NE(svg.find("fixed-split:fa2"), std::string::npos) << name;
-    EXPECT_EQ(content(folder_ / "figures" / (std::string(name) + ".png")).substr(1, 3), "PNG") << name;
+TEST(Figures, WhatTheRecordsDoNotAllowIsNamed) {
+  const FigureSet set = figures_of(dataset_of({}, Shapes()), {});
+  EXPECT_TRUE(set.figures.empty());
+  EXPECT_EQ(set.missing.size(), figure_names().size());
+}
+
+TEST(Figures, OnlyThoseThatAreAskedForAreMade) {
+  const FigureSet set = figures_of(dataset_of(tests::comparison(), Shapes()), {"fixed-split:fa2", {}, {"regret"}, ""});
+  ASSERT_EQ(set.figures.size(), 1U);
+  EXPECT_EQ(set.figures[0].name, "regret");
+  EXPECT_TRUE(set.missing.empty());
+}
+
+TEST(Figures, TheCommandIsInTheSpecification) {
+  const auto spec = nlohmann::json::parse(figures().front().spec);
+  EXPECT_EQ(spec.at("usermeta").at("command"), "splitwave report r.jsonl --figure speed_up");
+}
+
+TEST_F(Draw, NodeAndLibrsvgMakeSvgPdfAndPng) {
+  if (!can_draw()) GTEST_SKIP() << "needs node, rsvg-convert and a build with npm";
+  const DrawnFigures drawn = draw(figures(), folder_ / "figures");
+  ASSERT_EQ(drawn.note, "");
+  for (const Figure& figure : figures()) {
+    const std::string svg = content(folder_ / "figures" / (figure.name + ".svg"));
+    EXPECT_NE(svg.find("</svg>"), std::string::npos) << figure.name;
+    EXPECT_EQ(drawn.svg.at(figure.name) + "\n", svg);
+    EXPECT_EQ(content(folder_ / "figures" / (figure.name + ".png")).substr(1, 3), "PNG") << figure.name;
+    EXPECT_EQ(content(folder_ / "figures" / (figure.name + ".pdf")).substr(1, 3), "PDF") << figure.name;
   }
-  const std::string chart = content(folder_ / "figures/chart.svg");
-  for (const char* text : {"it's a title", "fa_3", "`f32`", "commit 0123456789ab"}) {
+  const std::string chart = drawn.svg.at("chart");
+  for (const char* text : {"it's a title", "fa_3", "`f32`", "a caption"}) {
     EXPECT_NE(chart.find(text), std::string::npos) << text;
   }
-  EXPECT_NE(content(folder_ / "figures/named_chart.svg").find("it's flat"), std::string::npos);
+  EXPECT_NE(drawn.svg.at("named_chart").find("it's flat"), std::string::npos);
   EXPECT_FALSE(fs::exists(folder_ / "figures.partial"));
 }
 
-TEST_F(Draw, NamesAreNoCommands) {
-  const fs::path made = folder_ / "figures/made";
+TEST_F(Draw, NamesAreTextAndNothingElse) {
+  if (!can_draw()) GTEST_SKIP() << "needs node, rsvg-convert and a build with npm";
   std::vector<Record> records = tests::comparison();
   for (Record& record : records) {
-    record.machine += "`touch made`\"; system 'touch made'; \"@curves $HOME";
-    record.schedule += "`touch made`'; system \"touch made\"; '";
+    record.machine += "</text><script>1</script>' datum[\"x\"] ${1}";
+    if (record.schedule != "fixed-split:fa2") record.schedule += "'];throw 1//<b>&\\";
   }
-  const std::string baseline = records.front().schedule;
-  const std::vector<Figure> drawn = {speed_up_figure(records, baseline, "`touch made`"),
-                                     predicted_measured_figure(records, "`touch made`")};
-  EXPECT_EQ(draw(drawn, folder_ / "figures"), "");
-  EXPECT_FALSE(fs::exists(made));
-  EXPECT_FALSE(fs::exists("made"));
-  EXPECT_NE(content(folder_ / "figures/speed_up.svg").find("`touch made`"), std::string::npos) << "shown as it is";
+  const DrawnFigures drawn = draw(figures(records), folder_ / "figures");
+  EXPECT_EQ(drawn.note, "");
+  for (const auto& [name, svg] : drawn.svg) EXPECT_EQ(svg.find("<script"), std::string::npos) << name;
+  EXPECT_NE(drawn.svg.at("speed_up").find("'];throw 1//&lt;b&gt;&amp;\\"), std::string::npos) << "shown as it is";
 }
 
-TEST_F(Draw, WithoutGnuplotTheNumbersAreThereAndOneLineSaysHow) {
+TEST_F(Draw, WithoutNodeTheSpecificationsAndNumbersAreThereAndOneLineSaysHow) {
+  if (page_program().empty()) GTEST_SKIP() << "needs a build with npm";
   const std::string path = std::getenv("PATH");
   ::setenv("PATH", folder_.c_str(), 1);
-  const std::string note = draw(figures(), folder_ / "figures");
+  const DrawnFigures drawn = draw(figures(), folder_ / "figures");
   ::setenv("PATH", path.c_str(), 1);
-  EXPECT_NE(note.find("gnuplot-nox"), std::string::npos) << note;
-  EXPECT_EQ(note.find('\n'), std::string::npos);
-  EXPECT_EQ(content(folder_ / "figures/speed_up.dat"), figures()[0].data);
+  EXPECT_NE(drawn.note.find("nodejs"), std::string::npos) << drawn.note;
+  EXPECT_EQ(drawn.note.find('\n'), std::string::npos);
+  EXPECT_EQ(content(folder_ / "figures/speed_up.csv"), figures()[0].csv);
+  EXPECT_EQ(content(folder_ / "figures/speed_up.vl.json"), figures()[0].spec + "\n");
 }
 
-TEST_F(Draw, AFailingScriptIsNamed) {
-  const std::string note = draw({Figure{"broken", "a broken picture", "", "plot nothing at all\n"}}, folder_ / "f");
-  EXPECT_NE(note.find("run gnuplot broken.gnuplot in"), std::string::npos) << note;
+TEST_F(Draw, AFigureThatCannotBeDrawnIsNoCrash) {
+  if (!can_draw()) GTEST_SKIP() << "needs node, rsvg-convert and a build with npm";
+  const DrawnFigures drawn = draw({Figure{"broken", "a broken picture", "", "{\"mark\": 7}", "", ""}}, folder_ / "f");
+  EXPECT_EQ(drawn.note.find("no pictures: node failed"), 0U) << drawn.note;
+  EXPECT_TRUE(fs::exists(folder_ / "f/broken.vl.json"));
 }
 
 TEST_F(Draw, OnAFullDiskThereAreOnlyWholePictures) {
-  for (const rlim_t bytes : {3000, 12000}) {
-    const fs::path folder = folder_ / std::to_string(bytes);
-    std::string note;
-    {
-      const tests::FullDisk full(bytes);
-      note = draw(figures(), folder);
-    }
-    EXPECT_EQ(note.find("no pictures: gnuplot "), 0U) << note;
-    for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-      const std::string text = content(entry.path());
-      const fs::path kind = entry.path().extension();
-      const std::string end = kind == ".svg" ? "</svg>" : kind == ".png" ? "IEND" : "\n";
-      EXPECT_NE(text.rfind(end), std::string::npos) << bytes << " " << entry.path();
-    }
-    EXPECT_EQ(content(folder / "speed_up.dat"), figures()[0].data);
+  if (!can_draw()) GTEST_SKIP() << "needs node, rsvg-convert and a build with npm";
+  const fs::path folder = folder_ / "full";
+  std::vector<Figure> small = {charts().front()};
+  std::string note;
+  {
+    const tests::FullDisk full(static_cast<rlim_t>(page_program().size()) + 1000);
+    // The program fits, a picture of two thousand pixels does not.
+    std::string wide = small[0].spec;
+    wide.replace(wide.find("\"width\":520"), 11, "\"width\":9999");
+    wide.replace(wide.find("\"height\":300"), 12, "\"height\":9999");
+    small[0].spec = wide;
+    note = draw(small, folder).note;
   }
+  EXPECT_EQ(note.find("no whole chart.png"), 0U) << note;
+  EXPECT_FALSE(fs::exists(folder / "chart.png"));
+  EXPECT_NE(content(folder / "chart.svg").find("</svg>"), std::string::npos);
 }
 
 }  // namespace

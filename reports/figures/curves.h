@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+// Panels of curves: predicted as lines, measured as points, one colour per series, each named at its end. Inside the
+// folder only.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "reports/figures/vega.h"
+
+namespace splitwave::reports::vega {
+
+struct CurvePoint {
+  std::string panel;
+  std::string series;
+  bool predicted = false;
+  double x = 0;
+  double y = 0;
+  std::string workload = {};  ///< for the hover text; may be empty
+  std::int64_t record = -1;   ///< index into Dataset::points(), -1: none
+};
+
+struct Curves {
+  Axis x;
+  Axis y;
+  std::vector<std::string> series;   ///< in the order of their colours
+  std::vector<std::string> panels;   ///< in the order of their places; empty: the one panel that has no title
+  std::vector<double> rules;         ///< thin horizontal lines, such as a speed-up of 1
+  bool steps = false;                ///< lines jump, as waves do
+  bool lines = true;                 ///< predicted points are joined
+  bool markers = true;               ///< points are seen; else only their hover text
+  bool labels = true;                ///< series are named where they end; else by a legend
+  std::vector<std::string> x_names;  ///< what x = 0, 1, ... stand for; empty: x is a number
+  std::string hover_x;               ///< heading of x in the hover text; empty: the axis' title
+  double height = 0;                 ///< of a panel, pixels; 0: by the number of panels
+};
+
+/// The body of a specification. Panels in which nothing is left out.
+Json curve_panels(const Curves& curves, const std::vector<CurvePoint>& points);
+
+/// The same numbers as a table.
+Table curve_table(const Curves& curves, const std::vector<CurvePoint>& points);
+
+}  // namespace splitwave::reports::vega

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report as one HTML file that needs nothing else: figures, tables, and the program that makes them live.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/dataset.h"
+#include "reports/draw_figures.h"
+#include "reports/figures.h"
+#include "reports/read_records.h"
+
+namespace splitwave::reports {
+
+/// Records that the page holds for its table; the others are in the files that it was made from.
+inline constexpr std::size_t kMostPageRecords = 50'000;
+
+/// What a page says besides its records.
+struct PageContext {
+  std::string title;
+  std::string baseline;
+  /// Facts in order, for the top: what was read, date, commit, command.
+  std::vector<std::pair<std::string, std::string>> facts;
+  ReadSummary read;               ///< lines that were left out are told
+  std::string timelines = {};     ///< HTML that stands before the table of records; empty: none
+  std::string drawing_note = {};  ///< one line if pictures are missing
+};
+
+/// The page. Texts are escaped; the page loads nothing and may send nothing. Without JavaScript it shows the drawn
+/// figures and tables.
+std::string page_html(const Dataset& data, const FigureSet& figures, const DrawnFigures& drawn,
+                      const PageContext& context);
+
+/// Text as HTML takes it, inside of elements and of quoted attributes.
+std::string html_text(const std::string& text);
+
+}  // namespace splitwave::reports

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+#include "base/build_info.h"
+#include "base/error.h"
+#include "base/output_files.h"
+#include "base/text.h"
+#include "reports/draw_figures.h"
+#include "reports/page.h"
+#include "simulator/machine.h"
+
+namespace splitwave::studies {
+namespace {
+
+/// The number behind `key` in the brackets of a machine's name, or 0.
+double overridden(const std::string& machine, const std::string& key) {
+  const std::size_t at = machine.find(key + "=");
+  double value = 0;
+  if (at != std::string::npos) {
+    std::from_chars(machine.data() + at + key.size() + 1, machine.data() + machine.size(), value);
+  }
+  return value;
+}
+
+void check_names(const reports::Dataset& data, const ReportRequest& request) {
+  const std::vector<std::string> names = reports::figure_names();
+  for (const std::string& name : request.figures) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) {
+      throw base::InputError(fmt::format("--figure: there is no figure {}{}; allowed: {}", base::printable(name),
+                                         base::did_you_mean(name, names), base::join(names)));
+    }
+  }
+  std::vector<std::string> schedules;
+  for (const std::uint32_t schedule : data.schedules()) schedules.push_back(data.name(schedule));
+  const bool known = std::find(schedules.begin(), schedules.end(), request.baseline) != schedules.end();
+  if (!request.baseline.empty() && !known) {
+    throw base::InputError(fmt::format("--baseline: no record with a time is of {}{}; allowed: {}",
+                                       base::printable(request.baseline),
+                                       base::did_you_mean(request.baseline, schedules), base::join(schedules)));
+  }
+}
+
+std::string joined(const std::set<std::string>& texts) {
+  return base::join({texts.begin(), texts.end()});
+}
+
+}  // namespace
+
+std::map<std::string, reports::MachinePeaks> peaks_of(const reports::Dataset& data) {
+  std::map<std::string, reports::MachinePeaks> peaks;
+  const std::vector<std::string> known = simulator::machine_names();
+  std::set<std::uint32_t> machines;
+  for (const reports::Point& point : data.points()) machines.insert(point.machine);
+  for (const std::uint32_t index : machines) {
+    const std::string& name = data.name(index);
+    const std::string base = name.substr(0, name.find(" ("));
+    if (std::find(known.begin(), known.end(), base) == known.end()) continue;
+    simulator::MachineOverrides overrides;
+    overrides.sms = static_cast<std::int32_t>(std::clamp(overridden(name, "sms"), 0.0, 65536.0));
+    overrides.dram_peak_bytes_per_second = overridden(name, "bandwidth") * 1e9;
+    overrides.clock_hz = overridden(name, "clock") * 1e6;
+    const simulator::Machine machine = simulator::with_overrides(simulator::load_machine(base), overrides);
+    peaks[name] = {machine.dram_peak_bytes_per_second, machine.mma_flops, machine.sms};
+  }
+  return peaks;
+}
+
+ReportResult write_page(const reports::Dataset& data, const ReportRequest& request, reports::ReadSummary read,
+                        std::vector<std::pair<std::string, std::string>> facts, const std::filesystem::path& folder) {
+  check_names(data, request);
+  ReportResult result;
+  result.page = folder / "report.html";
+  base::expect_absent(result.page);
+  base::expect_absent(folder / "figures");
+  const std::string baseline = request.baseline.empty() ? reports::default_baseline(data) : request.baseline;
+  const reports::FigureSet figures =
+      reports::figures_of(data, {baseline, peaks_of(data), request.figures, request.command});
+  const reports::DrawnFigures drawn = reports::draw(figures.figures, folder / "figures");
+  reports::PageContext context;
+  context.title = request.title.empty() ? "splitwave report" : request.title;
+  context.baseline = baseline;
+  context.facts = std::move(facts);
+  context.read = read;
+  context.drawing_note = drawn.note;
+  base::write_new_file(result.page, reports::page_html(data, figures, drawn, context));
+  result.read = std::move(read);
+  for (const reports::Figure& figure : figures.figures) {
+    result.figures.push_back(figure.name);
+    if (drawn.svg.contains(figure.name)) result.drawn.push_back(figure);
+  }
+  result.note = drawn.note;
+  result.no_program = reports::page_program().empty();
+  return result;
+}
+
+ReportResult write_report_page(const ReportRequest& request, const std::filesystem::path& folder) {
+  base::expect_absent(folder / "report.html");
+  base::expect_absent(folder / "figures");
+  reports::DatasetBuilder builder;
+  reports::ReadSummary read =
+      reports::read_records(request.files, request.read, [&](const reports::Record& record) { builder.add(record); });
+  const reports::Dataset data = std::move(builder).finish(reports::Shapes(request.workloads));
+  std::set<std::string> machines;
+  for (const reports::Point& point : data.points()) machines.insert(data.name(point.machine));
+  std::vector<std::string> files;
+  for (const auto& file : read.files) {
+    files.push_back(fmt::format("{} ({} record{})", file.name, file.records, file.records == 1 ? "" : "s"));
+  }
+  std::sort(files.begin(), files.end());
+  std::vector<std::pair<std::string, std::string>> facts = {{"Records", base::join(files)},
+                                                            {"Machines", joined(machines)}};
+  if (!data.devices().empty()) facts.emplace_back("Devices", joined(data.devices()));
+  if (!data.commits().empty()) facts.emplace_back("Made by commit", joined(data.commits()));
+  if (read.skipped_lines > 0) facts.emplace_back("Lines left out", fmt::format("{}, listed below", read.skipped_lines));
+  if (!request.date.empty()) facts.emplace_back("Page made", request.date);
+  facts.emplace_back("By", fmt::format("splitwave {} ({})", base::version(), base::commit()));
+  if (!request.command.empty()) facts.emplace_back("Command", request.command);
+  return write_page(data, request, std::move(read), std::move(facts), folder);
+}
+
+}  // namespace splitwave::studies

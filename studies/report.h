@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// A report of records from files or at hand: a page, its figures, and how they came about.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "reports/dataset.h"
+#include "reports/figures.h"
+#include "reports/read_records.h"
+#include "workloads/workload.h"
+
+namespace splitwave::studies {
+
+/// What a report is made of.
+struct ReportRequest {
+  std::vector<std::string> files;  ///< of records
+  reports::ReadOptions read;
+  std::vector<workloads::Workload>
+      workloads;                     ///< whose shapes names in the records stand for, besides suites and specs
+  std::string baseline;              ///< empty: reports::default_baseline
+  std::vector<std::string> figures;  ///< names; empty: all
+  std::string title;                 ///< empty: "splitwave report"
+  std::string date;                  ///< for the page's top; empty: none is told
+  std::string command;               ///< the command line, without --figure
+};
+
+/// How a report went.
+struct ReportResult {
+  std::filesystem::path page;
+  reports::ReadSummary read;
+  std::vector<std::string> figures;    ///< names
+  std::vector<reports::Figure> drawn;  ///< those that have an SVG
+  std::string note;                    ///< one line: what was not drawn and why; empty if all was
+  bool no_program = false;             ///< the build left out the program that draws
+};
+
+/// Reads the files and writes FOLDER/report.html and FOLDER/figures. Throws InputError as read_records() does, if there
+/// is no such figure or baseline, or if a file cannot be written or is there already.
+ReportResult write_report_page(const ReportRequest& request, const std::filesystem::path& folder);
+
+/// Writes the page and the figures of a dataset; `facts` stand at the page's top.
+ReportResult write_page(const reports::Dataset& data, const ReportRequest& request, reports::ReadSummary read,
+                        std::vector<std::pair<std::string, std::string>> facts, const std::filesystem::path& folder);
+
+/// Peaks of the dataset's machines, of those that are shipped; what their names override is taken into account.
+std::map<std::string, reports::MachinePeaks> peaks_of(const reports::Dataset& data);
+
+}  // namespace splitwave::studies

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "tests/cli/process.h"
+
+namespace splitwave::tests {
+namespace {
+
+/// Records of three schedules at four contexts.
+std::string sweep_file(const TemporaryFolder& folder) {
+  std::string text;
+  for (const char* workload : {"llama-3-8b:1q1s1k", "llama-3-8b:1q1s2k", "llama-3-8b:1q1s4k", "llama-3-8b:1q1s8k"}) {
+    text += splitwave({"simulate", "-w", workload, "--schedule", "fa2,fixed-split:fa2,lean", "--json"}).out;
+  }
+  return folder.write("sweep.jsonl", text);
+}
+
+/// Status of a report that went well: 3 where the build left out the program that draws.
+void expect_written(const Outcome& outcome) {
+  EXPECT_TRUE(outcome.status == 0 || outcome.err.find("built without the program") != std::string::npos)
+      << outcome.status << outcome.err;
+}
+
+TEST(Report, WritesAPageAndTheFiguresThatTheRecordsAllow) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("page");
+  const Outcome outcome = splitwave({"report", sweep_file(folder), "--out", out, "--json"});
+  expect_written(outcome);
+  const auto json = nlohmann::json::parse(outcome.out);
+  EXPECT_EQ(json.at("page"), out + "/report.html");
+  EXPECT_EQ(json.at("files").at(0).at("records"), 12);
+  EXPECT_EQ(json.at("left_out"), 0);
+  const std::vector<std::string> figures = json.at("figures");
+  EXPECT_NE(std::find(figures.begin(), figures.end(), "speed_up_by_context"), figures.end()) << outcome.out;
+  const std::string page = content(out + "/report.html");
+  for (const std::string& name : figures) {
+    EXPECT_TRUE(std::filesystem::exists(out + "/figures/" + name + ".csv")) << name;
+    EXPECT_NE(page.find("id=\"spec-" + name + "\""), std::string::npos) << name;
+  }
+  EXPECT_NE(page.find("splitwave report " + folder.file("sweep.jsonl") + " --figure speed_up"), std::string::npos);
+}
+
+TEST(Report, NamesWhatItLeavesOut) {
+  const TemporaryFolder folder;
+  const std::string file = sweep_file(folder);
+  const std::string cut = folder.write("cut.jsonl", "{\"workload\": \"w\", \"sched");
+  const Outcome outcome = splitwave({"report", file, cut, "--out", folder.file("page")});
+  expect_written(outcome);
+  EXPECT_NE(outcome.err.find("left out: " + cut + ": line 1: no valid JSON"), std::string::npos) << outcome.err;
+  const Outcome strict = splitwave({"report", file, cut, "--out", folder.file("strict"), "--strict"});
+  EXPECT_EQ(strict.status, 2);
+  EXPECT_FALSE(std::filesystem::exists(folder.file("strict") + "/report.html"));
+}
+
+TEST(Report, RefusesWhatThereIsNot) {
+  const TemporaryFolder folder;
+  const std::string file = sweep_file(folder);
+  const auto error = [&](const std::string& option, const std::string& value) {
+    const Outcome outcome = splitwave({"report", file, "--out", folder.file("page"), option, value});
+    EXPECT_EQ(outcome.status, 2) << option;
+    EXPECT_FALSE(std::filesystem::exists(folder.file("page")));
+    return outcome.err;
+  };
+  EXPECT_NE(error("--baseline", "leam").find("did you mean lean?"), std::string::npos);
+  EXPECT_NE(error("--figure", "heatmap").find("did you mean heat_map?"), std::string::npos);
+  EXPECT_NE(error("--column", "x={y}").find("--column: x={y} is not KEY=TEMPLATE"), std::string::npos);
+}
+
+TEST(Report, NeverReplacesWhatIsThere) {
+  const TemporaryFolder folder;
+  const std::string file = sweep_file(folder);
+  const std::string kept = folder.write("report.html", "earlier");
+  EXPECT_EQ(splitwave({"report", file, "--out", folder.path().string()}).status, 2);
+  EXPECT_EQ(content(kept), "earlier");
+}
+
+}  // namespace
+}  // namespace splitwave::tests
