@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -73,8 +74,7 @@ class TreeBuilder final : public Sax {
 
   bool key(string_t& value) override {
     Container& container = open_.back();
-    if (!container.seen.insert(value).second) fail(fmt::format("key \"{}\" appears twice", printable(value)));
-    container.value.keys.push_back(std::move(value));
+    if (!container.add(value)) fail(fmt::format("key \"{}\" appears twice", printable(value)));
     return true;
   }
 
@@ -86,8 +86,23 @@ class TreeBuilder final : public Sax {
 
  private:
   struct Container {
+    /// Keys of objects up to this size are compared one by one, which is faster than a set.
+    static constexpr std::size_t kFewKeys = 48;
     JsonValue value;
-    std::unordered_set<std::string> seen;
+    std::unordered_set<std::string> seen;  ///< of objects with more keys
+
+    /// False if the key is there already.
+    bool add(std::string& key) {
+      std::vector<std::string>& keys = value.keys;
+      if (keys.size() < kFewKeys) {
+        if (std::find(keys.begin(), keys.end(), key) != keys.end()) return false;
+      } else {
+        if (seen.empty()) seen.insert(keys.begin(), keys.end());
+        if (!seen.insert(key).second) return false;
+      }
+      keys.push_back(std::move(key));
+      return true;
+    }
   };
 
   [[noreturn]] void fail(const std::string& problem) const { throw InputError(where_ + ": " + problem); }

@@ -27,9 +27,9 @@ Fields::Fields(const JsonValue& value, const std::string& where, std::string pat
 Fields::Fields(const JsonValue& value, const std::string& where, std::string path,
                std::span<const std::string_view> allowed)
     : Fields(value, where, std::move(path)) {
-  const std::vector<std::string> names(allowed.begin(), allowed.end());
   for (const std::string& key : value.keys) {
-    if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+    if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
+    const std::vector<std::string> names(allowed.begin(), allowed.end());
     std::string hint = did_you_mean(key, names);
     if (hint.empty()) hint = "; allowed: " + join(names);
     throw InputError(fmt::format("{}: unknown key {}{}", where_, printable(path_of(key), 120), hint));

@@ -151,6 +151,7 @@ void add_verbs(CLI::App& program, int& status) {
   add_explain(program, status);
   add_advise(program, status);
   add_calibrate(program, status);
+  add_records(program, status);
 }
 
 int run_program(int argc, const char* const* argv) {

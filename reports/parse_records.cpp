@@ -159,6 +159,10 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
 
 }  // namespace
 
+Record parse_record(std::string_view json, const std::string& where) {
+  return read_record(base::parse_document(json, where), where);
+}
+
 std::vector<Record> parse_records(std::string_view text, const std::string& where) {
   std::vector<Record> records;
   std::int64_t number = 0;
@@ -169,7 +173,7 @@ std::vector<Record> parse_records(std::string_view text, const std::string& wher
     ++number;
     if (line.find_first_not_of(" \t\r") != std::string_view::npos) {
       const std::string at = fmt::format("{}: line {}", where, number);
-      records.push_back(read_record(base::parse_document(line, at), at));
+      records.push_back(parse_record(line, at));
     }
   }
   return records;

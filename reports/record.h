@@ -122,6 +122,9 @@ std::string auto_words(const std::string& chosen);
 /// the locale. A figure that is not finite is left out, because JSON has no way to write it.
 std::string to_json(const Record& record);
 
+/// One record of one line of JSON. Throws InputError that begins with `where` and names key and value.
+Record parse_record(std::string_view json, const std::string& where);
+
 /// Records of a JSON Lines text (empty lines are skipped). Throws InputError naming `where`, line, key and value.
 std::vector<Record> parse_records(std::string_view text, const std::string& where);
 

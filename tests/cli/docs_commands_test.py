@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = ["README.md"] + [f"docs/{name}.md" for name in
                              ("advise", "cli", "determinism", "explain", "numerics", "records", "schedules", "simulator", "sweep", "verify", "workloads")]
 VERBS = ["", "advise", "calibrate", "compare", "explain", "gpus", "plan", "run", "schedules", "simulate", "sweep", "verify",
-         "workload", "workload generate", "workload import", "workload show", "workload tensors", "workload validate"]
+         "records", "records convert", "records diff", "records filter", "records merge", "workload", "workload generate", "workload import", "workload show", "workload tensors", "workload validate"]
 
 # What is not run here, and why.
 LEFT_OUT = {
@@ -31,7 +31,12 @@ LEFT_OUT = {
 }
 
 WORKLOAD = '{"format": 1, "name": "w", "model": "llama-3-8b", "requests": [{"context_len": 64}]}\n'
+RECORD = ('{"workload": "w", "schedule": "lean", "executor": "simulator", "machine": "h200", "seconds": %s, "commit": "c", '
+          '"version": "v"}\n')
 FILES = {
+    "records.jsonl": RECORD % "1e-5",
+    "monday.jsonl": RECORD % "1e-5",
+    "tuesday.jsonl": RECORD % "1.01e-5",
     "batch.json": WORKLOAD,
     "suite.json": WORKLOAD,
     "config.json": '{"model_type": "llama", "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096, '
