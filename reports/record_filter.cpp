@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
@@ -14,13 +13,6 @@
 
 namespace splitwave::reports {
 namespace {
-
-std::optional<double> number_of(std::string_view text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 /// Whether the text is the pattern's, whose every * stands for any characters, also none.
 bool fits(std::string_view text, std::string_view pattern) {
@@ -70,7 +62,7 @@ RecordFilter::Condition RecordFilter::parse(const std::string& condition) {
   const bool equality = parsed.comparison == "=" || parsed.comparison == "!=";
   if (parsed.text && !equality) refuse(name + " is a text; allowed: = and !=");
   if (!parsed.text && !(equality && parsed.value.empty())) {
-    const std::optional<double> number = number_of(parsed.value);
+    const std::optional<double> number = base::number_in(parsed.value);
     if (!number) refuse(name + " is a number; allowed: a number after the comparison");
     parsed.number = *number;
   }
@@ -81,7 +73,7 @@ bool RecordFilter::meets(const std::string& cell, const Condition& condition) {
   const bool negated = condition.comparison == "!=";
   if (condition.text) return fits(cell, condition.value) != negated;
   if (cell.empty() || condition.value.empty()) return (cell.empty() && condition.value.empty()) != negated;
-  const double number = number_of(cell).value_or(0);
+  const double number = base::number_in(cell).value_or(0);
   if (condition.comparison == "<") return number < condition.number;
   if (condition.comparison == "<=") return number <= condition.number;
   if (condition.comparison == ">") return number > condition.number;

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
-#include <system_error>
+
+#include "base/text.h"
 
 namespace splitwave::reports {
 namespace {
@@ -54,9 +54,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 bool is_formula(std::string_view cell) {
   while (!cell.empty() && cell.front() == '\'') cell.remove_prefix(1);
   if (cell.empty() || std::string_view("=+-@\t\r").find(cell.front()) == std::string_view::npos) return false;
-  double number = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  return error != std::errc() || end != cell.data() + cell.size();
+  return !base::number_in(cell);
 }
 
 /// Three significant digits without an exponent.
