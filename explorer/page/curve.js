@@ -2,26 +2,26 @@
 // Time along an axis: one question per value, asked between frames, so that the page stays live.
 "use strict";
 
-/** Values of an axis: contexts and SM counts on a logarithmic scale, batches from 1 to twice what is asked. */
-function axisValues(axis, state, sms) {
-  const values = [];
-  if (axis === "context") {
-    for (let step = 28; step <= 80; ++step) values.push(contextOfStep(step));
-  } else if (axis === "batch") {
-    const most = Math.max(64, 2 * state.batch);
-    for (let i = 1; i <= 64; ++i) values.push(Math.max(1, Math.round((i * most) / 64)));
-  } else {
-    const most = Math.max(2 * sms, 64);
-    for (let i = 1; i <= 72; ++i) values.push(Math.max(1, Math.round((i * most) / 72)));
-  }
-  return [...new Set(values)];
+/** Values of an axis up to `most`: contexts on a logarithmic scale, batches and SMs evenly. */
+function axisValues(axis, most) {
+  if (axis === "context") return Array.from({ length: 53 }, (_, i) => contextOfStep(28 + i));
+  return [...new Set(Array.from({ length: 72 }, (_, i) => Math.max(1, Math.round(((i + 1) * most) / 72))))];
 }
 
-/** The state with the axis at a value. Of requests that are not alike, a context axis scales all to that average. */
-function stateAt(state, axis, value) {
+/** The end of an axis, which stays where it is while its slider moves: twice the GPU's SMs, or a batch of 72, 144, ... */
+function axisEnd(axis, batch, ownSms) {
+  return axis === "sms" ? 2 * ownSms : 72 * 2 ** Math.max(0, Math.ceil(Math.log2(batch / 64)));
+}
+
+/** The state with the axis at a value. Of requests that are not alike, the longest has that context and the others their
+ *  part of it; or there are so many of them, taken in turn. */
+function stateAt(state, contexts, axis, value) {
   if (axis === "sms") return { ...state, sms: value };
-  if (axis === "batch") return { ...state, mode: "alike", batch: value };
-  return { ...state, mode: "alike", context: value };
+  if (state.mode === "alike") return { ...state, [axis]: value };
+  const longest = Math.max(...contexts);
+  const lengths = axis === "context" ? contexts.map((context) => Math.max(1, Math.round((context * value) / longest)))
+    : Array.from({ length: value }, (_, i) => contexts[i % contexts.length]);
+  return { ...state, lengths: lengths.join(" ") };
 }
 
 /** Where a curve jumps: from one value to the next the time grows by over 3 % more than the work. More SMs are no more
@@ -44,17 +44,22 @@ class Curve {
     this.key = "";
   }
 
-  /** Begins anew if what is asked changed. */
-  ask(state, sms) {
+  /** Begins anew if what is asked changed. `ownSms`: of the GPU, of which the question asks for `sms`. */
+  ask(state, sms, ownSms) {
+    const alike = state.mode === "alike";
+    const contexts = alike ? [] : contextsOf(state) ?? [];
+    const now = { context: alike ? state.context : Math.max(1, ...contexts), batch: alike ? state.batch : contexts.length, sms };
+    const most = axisEnd(state.axis, now.batch, ownSms);
+    this.now = now[state.axis];
     const fixed = { ...state };
-    delete fixed[state.axis];
-    const key = JSON.stringify([fixed, sms]);
-    this.now = state.axis === "sms" ? sms : state[state.axis];
-    this.alike = state.mode === "alike" || state.axis === "sms";
+    if (alike || state.axis === "sms") delete fixed[state.axis];
+    const key = JSON.stringify([fixed, most]);
     if (key === this.key) return;
     this.key = key;
     this.state = state;
-    this.values = this.alike ? axisValues(state.axis, state, sms) : [];
+    this.contexts = contexts;
+    this.able = alike || state.axis === "sms" || contexts.length > 0;
+    this.values = this.able ? axisValues(state.axis, most) : [];
     this.times = state.schedules.map(() => []);
     this.next = 0;
   }
@@ -62,7 +67,8 @@ class Curve {
   /** Asks for values until `until` (performance.now()). Returns whether something is left to ask. */
   work(until) {
     while (this.next < this.values.length && performance.now() < until) {
-      const answer = this.simulator.predict(questionOf(stateAt(this.state, this.state.axis, this.values[this.next])));
+      const state = stateAt(this.state, this.contexts, this.state.axis, this.values[this.next]);
+      const answer = this.simulator.predict(questionOf(state));
       const panels = answer.panels ?? [];
       this.times.forEach((times, i) => times.push(panels[i]?.record.seconds ?? NaN));
       this.next += 1;
@@ -73,8 +79,8 @@ class Curve {
   draw(theme) {
     const { context, width } = cleared(this.canvas, 250);
     const known = this.times.flat().filter((time) => time > 0);
-    if (!this.alike || known.length === 0) {
-      this.tell(this.alike ? "" : "For requests that are alike, or by SMs.");
+    if (!this.able || known.length === 0) {
+      this.tell(this.able ? "" : "Of requests with several query tokens that are not alike there is a curve by SMs only.");
       return;
     }
     const [least, most] = [Math.min(...known), Math.max(...known)];
@@ -95,7 +101,7 @@ class Curve {
     context.strokeStyle = theme.line;
     context.textAlign = "right";
     const decades = (logs.most - logs.least) / Math.LN10;
-    const factors = decades > 2.2 ? [1] : decades > 1 ? [1, 3] : [1, 1.5, 2, 3, 4, 5, 7];
+    const factors = decades > 2.6 ? [1] : decades > 1 ? [1, 3] : [1, 1.5, 2, 3, 4, 5, 7];
     for (let power = -8; power < 2; ++power) {
       for (const factor of factors) {
         const time = factor * 10 ** power;

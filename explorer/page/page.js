@@ -54,6 +54,7 @@ class Page {
   /** The form as the state says. */
   show() {
     const { state } = this;
+    this.shownMode = undefined;  // that of the state
     for (const id of ["model", "geometry", "tp", "batch", "query", "gpu", "axis"]) byId(id).value = state[id];
     if (byId("gpu").value === "") byId("gpu").value = state.gpu = "h200";
     if (byId("model").value !== state.model) byId("model").value = state.model = defaults.model;
@@ -186,7 +187,7 @@ class Page {
       this.ask();
       more = true;
     } else {
-      this.curve.ask(this.state, this.state.sms || this.gpu().sms);
+      this.curve.ask(structuredClone(this.state), this.state.sms || this.gpu().sms, this.gpu().sms);
       more = this.curve.work(begin + 8);
       this.curve.draw(theme);
     }

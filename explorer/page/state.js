@@ -34,6 +34,18 @@ function batchOf(state) {
   return groups.map(({ count, length }) => `${count}q1s${length}`).join("_");
 }
 
+/** The contexts of the requests, or nothing if they have several query tokens. */
+function contextsOf(state) {
+  const contexts = [];
+  for (const segment of batchOf(state).split("_")) {
+    const found = /^(\d*)q1s(\d+)(k?)$/.exec(segment);
+    if (found === null) return null;
+    const context = Number(found[2]) * (found[3] === "k" ? 1024 : 1);
+    for (let i = 0; i < Number(found[1] || 1) && contexts.length < 65536; ++i) contexts.push(context);
+  }
+  return contexts;
+}
+
 function geometryOf(state) {
   if (state.model === "") return state.geometry.trim();
   return state.tp > 1 ? `${state.model}@tp=${state.tp}` : state.model;
@@ -97,6 +109,6 @@ function stateOfFragment(fragment) {
 }
 
 if (typeof module !== "undefined") {
-  module.exports = { defaults, batchOf, commandOf, contextOfStep, fragmentOf, questionOf, shellWord, specOf, stateOfFragment,
+  module.exports = { defaults, batchOf, commandOf, contextOfStep, contextsOf, fragmentOf, questionOf, shellWord, specOf, stateOfFragment,
                      stepOfContext };
 }

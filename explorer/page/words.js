@@ -6,7 +6,7 @@ const colours = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00
 
 /** Parts of a breakdown with their colours, in the order of schedules/timeline.h. */
 const partColours = { launch: "#7f7f7f", ramp: "#cc79a7", stream: "#0072b2", compute: "#d55e00", merge: "#009e73", wait: "#e69f00",
-                      idle: "#c3c8d0" };
+                      idle: "var(--idle)" };
 
 function threeDigits(value) {
   return value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : value.toFixed(0);

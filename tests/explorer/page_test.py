@@ -7,6 +7,7 @@ import pathlib
 import shlex
 import subprocess
 import sys
+import tempfile
 import time
 
 from selenium import webdriver
@@ -127,6 +128,21 @@ def check_keyboard(driver):
     raise AssertionError(f"Tab reached only {reached}")
 
 
+def check_trace(driver):
+    """The requests of a trace file are those of the batch, also in the link."""
+    open_page(driver, "", 1600)
+    driver.find_element(By.CSS_SELECTOR, "input[value=trace]").click()
+    with tempfile.NamedTemporaryFile("w", suffix=".csv") as file:
+        file.write("TIMESTAMP,ContextTokens,GeneratedTokens\n2023-11-16 18:17:03.9,4800,10\n2023-11-16 18:17:04.1,100,20\n")
+        file.flush()
+        driver.find_element(By.ID, "trace-file").send_keys(file.name)
+        wait(driver, "document.getElementById('trace-text').textContent.startsWith('2 requests')", "a trace")
+    settled(driver)
+    assert "llama-3-8b:1q1s4805_1q1s110" in driver.find_element(By.ID, "command").text
+    wait(driver, "location.hash.includes('lengths=4805')", "a link")
+    wait(driver, "document.getElementById('explanation').textContent.includes('Rule')", "an explanation")
+
+
 def check_bad_input(driver):
     """What is wrong is told, and right again when it is mended. Nothing of it becomes HTML."""
     open_page(driver, "#model=&geometry=" + "%3Cimg src=x onerror=alert(1)%3E", 1600)
@@ -160,6 +176,10 @@ def main():
             check_layout(driver, width)
             check_numbers(driver)
             screenshot(driver, f"ragged-{width}", width)
+        check_trace(driver)
+        driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
+                               {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})
+        screenshot(driver, "dark-1600", 1600)
         check_bad_input(driver)
         log = driver.get_log("browser")
         assert log == [], log

@@ -120,6 +120,8 @@ async function main() {
 
   assert.strictEqual(states.batchOf({ mode: "lengths", lengths: "5 5, 7;5" }), "2q1s5_1q1s7_1q1s5");
   assert.strictEqual(states.batchOf({ mode: "lengths", lengths: "8q1s4k 1q1s128k" }), "8q1s4k_1q1s128k");
+  assert.deepStrictEqual(states.contextsOf({ mode: "lengths", lengths: "2q1s4k 1q1s17" }), [4096, 4096, 17]);
+  assert.strictEqual(states.contextsOf({ mode: "lengths", lengths: "2q2s4k" }), null);
   assert.strictEqual(states.shellWord("it's $(x)"), "'it'\\''s $(x)'");
   assert.strictEqual(states.stateOfFragment("#axis=evil&sms=-3&batch=x&mode=<b>").axis, "context");
   console.log(`${timed} of ${asked} questions have a time, and the same one; the others are refused by both`);
