@@ -12,6 +12,7 @@ class Digest {
  public:
   /// Adds a text and its end: "ab" and "c" differ from "a" and "bc".
   void add(std::string_view text);
+  std::uint64_t value() const { return value_; }
   /// 16 hexadecimal digits.
   std::string hex() const;
 

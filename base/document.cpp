@@ -74,8 +74,7 @@ class TreeBuilder final : public Sax {
 
   bool key(string_t& value) override {
     Container& container = open_.back();
-    if (!is_new(container, value)) fail(fmt::format("key \"{}\" appears twice", printable(value)));
-    container.value.keys.push_back(std::move(value));
+    if (!container.add(value)) fail(fmt::format("key \"{}\" appears twice", printable(value)));
     return true;
   }
 
@@ -87,19 +86,24 @@ class TreeBuilder final : public Sax {
 
  private:
   struct Container {
+    /// Keys of objects up to this size are compared one by one, which is faster than a set.
+    static constexpr std::size_t kFewKeys = 48;
     JsonValue value;
-    std::unordered_set<std::string> seen;  ///< all keys, once there are kFewKeys
+    std::unordered_set<std::string> seen;  ///< of objects with more keys
+
+    /// False if the key is there already.
+    bool add(std::string& key) {
+      std::vector<std::string>& keys = value.keys;
+      if (keys.size() < kFewKeys) {
+        if (std::find(keys.begin(), keys.end(), key) != keys.end()) return false;
+      } else {
+        if (seen.empty()) seen.insert(keys.begin(), keys.end());
+        if (!seen.insert(key).second) return false;
+      }
+      keys.push_back(std::move(key));
+      return true;
+    }
   };
-
-  /// So few keys are looked through faster than a set of them is made.
-  static constexpr std::size_t kFewKeys = 40;
-
-  static bool is_new(Container& container, const std::string& key) {
-    const std::vector<std::string>& keys = container.value.keys;
-    if (keys.size() < kFewKeys) return std::find(keys.begin(), keys.end(), key) == keys.end();
-    if (container.seen.empty()) container.seen.insert(keys.begin(), keys.end());
-    return container.seen.insert(key).second;
-  }
 
   [[noreturn]] void fail(const std::string& problem) const { throw InputError(where_ + ": " + problem); }
 

@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -74,6 +76,23 @@ std::string printable(std::string_view text, std::size_t limit) {
     }
   }
   return result;
+}
+
+std::optional<double> number_in(std::string_view text) {
+  double number = 0;
+#if defined(__cpp_lib_to_chars)
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+#else  // Emscripten's library, which knows no locale but C
+  const std::string copy(text);
+  // What strtod takes besides: spaces and a plus before the number, and hexadecimal ones.
+  if (copy.find_first_of(" \t\n\v\f\r+") == 0 || copy.find_first_of("xX") != std::string::npos) return std::nullopt;
+  char* end = nullptr;
+  errno = 0;
+  number = std::strtod(copy.c_str(), &end);
+  if (copy.empty() || end != copy.c_str() + copy.size() || errno == ERANGE) return std::nullopt;
+#endif
+  return number;
 }
 
 std::size_t invalid_utf8_at(std::string_view text) {

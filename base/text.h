@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ bool is_plain_line(std::string_view text);
 
 /// `text` as it may appear in a line of a terminal: bytes of what is_plain_line() does not allow as \xNN.
 std::string plain_line(std::string_view text);
+
+/// The number that the whole text is, as std::from_chars reads one: a point whatever the locale, no spaces and no plus
+/// before it; also "inf" and "nan". None if it is no number or beyond the range of double.
+std::optional<double> number_in(std::string_view text);
 
 /// The (at most three) names closest to `name` by edit distance, for "did you mean"; none if nothing is close.
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names);

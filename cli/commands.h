@@ -20,6 +20,7 @@ void add_explain(CLI::App& program, int& status);
 void add_advise(CLI::App& program, int& status);
 void add_report(CLI::App& program, int& status);
 void add_calibrate(CLI::App& program, int& status);
+void add_records(CLI::App& program, int& status);
 void add_verify(CLI::App& program, int& status);
 
 /// The program with every verb.

@@ -154,6 +154,7 @@ void add_verbs(CLI::App& program, int& status) {
   add_advise(program, status);
   add_report(program, status);
   add_calibrate(program, status);
+  add_records(program, status);
 }
 
 namespace {

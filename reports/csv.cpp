@@ -118,18 +118,31 @@ constexpr Field kFields[] = {
 }  // namespace
 
 std::string to_csv(std::span<const Record> records) {
-  Table table;
-  for (const Field& field : kFields) {
-    table.columns.push_back(Column{field.title});
-  }
+  return csv_header() + csv_lines(records);
+}
+
+std::string csv_header() {
+  return csv_row(csv_columns());
+}
+
+std::string csv_lines(std::span<const Record> records) {
+  std::string text;
+  std::vector<std::string> row(std::size(kFields));
   for (const Record& record : records) {
-    std::vector<std::string> row;
-    for (const Field& field : kFields) {
-      row.push_back(field.cell(record));
-    }
-    table.rows.push_back(std::move(row));
+    for (std::size_t i = 0; i < row.size(); ++i) row[i] = kFields[i].cell(record);
+    text += csv_row(row);
   }
-  return to_csv(table);
+  return text;
+}
+
+std::vector<std::string> csv_columns() {
+  std::vector<std::string> titles;
+  for (const Field& field : kFields) titles.emplace_back(field.title);
+  return titles;
+}
+
+std::string csv_cell(const Record& record, std::size_t column) {
+  return kFields[column].cell(record);
 }
 
 }  // namespace splitwave::reports

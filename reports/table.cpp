@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
-#include <system_error>
+
+#include "base/text.h"
 
 namespace splitwave::reports {
 namespace {
@@ -50,12 +50,11 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return text;
 }
 
-/// Whether a spreadsheet would run the cell.
-bool is_formula(const std::string& cell) {
+/// Whether a spreadsheet would run the cell, or would if apostrophes before it were taken away.
+bool is_formula(std::string_view cell) {
+  while (!cell.empty() && cell.front() == '\'') cell.remove_prefix(1);
   if (cell.empty() || std::string_view("=+-@\t\r").find(cell.front()) == std::string_view::npos) return false;
-  double number = 0;
-  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number);
-  return error != std::errc() || end != cell.data() + cell.size();
+  return !base::number_in(cell);
 }
 
 /// Three significant digits without an exponent.
@@ -125,22 +124,29 @@ std::string to_text(const Table& table) {
   return text;
 }
 
-std::string to_csv(const Table& table) {
+std::string csv_row(const std::vector<std::string>& cells) {
   std::string text;
-  const auto add = [&](const std::vector<std::string>& row) {
-    for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string cell = is_formula(row[i]) ? "'" + row[i] : row[i];
-      const bool quoted = cell.find_first_of(",\"\r\n") != std::string::npos;
-      text += i == 0 ? "" : ",";
-      text += quoted ? '"' + replaced(cell, "\"", "\"\"") + '"' : cell;
-    }
-    text += '\n';
-  };
-  add(titles(table));
+  for (const std::string& cell : cells) {
+    if (&cell != &cells.front()) text += ',';
+    const bool quoted = cell.find_first_of(",\"\r\n") != std::string::npos;
+    if (quoted) text += '"';
+    if (is_formula(cell)) text += '\'';
+    text += quoted ? replaced(cell, "\"", "\"\"") + '"' : cell;
+  }
+  text += '\n';
+  return text;
+}
+
+std::string to_csv(const Table& table) {
+  std::string text = csv_row(titles(table));
   for (const auto& row : table.rows) {
-    add(row);
+    text += csv_row(row);
   }
   return text;
+}
+
+std::string csv_text(const std::string& cell) {
+  return cell.starts_with('\'') && is_formula(cell) ? cell.substr(1) : cell;
 }
 
 std::string format_seconds(double seconds) {

@@ -33,8 +33,15 @@ std::string to_markdown(const Table& table);
 std::string to_text(const Table& table);
 
 /// RFC 4180: commas, quotes doubled, lines end in \n. A cell that a spreadsheet would take for a formula (=, +, - or @
-/// first, and no number) has an apostrophe before it.
+/// first, and no number) has an apostrophe before it, and so has one of these that begins with apostrophes already:
+/// csv_text() gives back what was written.
 std::string to_csv(const Table& table);
+
+/// One line of it.
+std::string csv_row(const std::vector<std::string>& cells);
+
+/// The text of a cell without what to_csv() put before it.
+std::string csv_text(const std::string& cell);
 
 /// "12.3 µs", "4.56 ms", "1.20 s": three digits.
 std::string format_seconds(double seconds);

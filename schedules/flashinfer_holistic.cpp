@@ -14,7 +14,8 @@ namespace {
 constexpr std::int32_t kLargeTileQ = 128;  // task 0, KV tiles of 64
 constexpr std::int32_t kSmallTileQ = 16;   // task 1, KV tiles of 128
 
-/// The CTA with the least cost so far, by the same heap as attention/heap.h, so that ties fall alike.
+/// The CTA with the least cost so far. Which of equals that is follows from the heap of attention/heap.h, which is that
+/// of GCC's library; other libraries sift otherwise, so that the sifting is written out here.
 class LeastLoaded {
  public:
   explicit LeastLoaded(std::int32_t ctas) {
@@ -23,11 +24,14 @@ class LeastLoaded {
   }
 
   std::int32_t take(float cost) {
-    std::pop_heap(heap_.begin(), heap_.end(), costs_more);
-    heap_.back().cost += cost;
-    const std::int32_t cta = heap_.back().cta;
-    std::push_heap(heap_.begin(), heap_.end(), costs_more);
-    return cta;
+    Load least = heap_.front();
+    const Load last = heap_.back();
+    heap_.pop_back();
+    if (!heap_.empty()) rise(leaf_below_root(), last);
+    least.cost += cost;
+    heap_.emplace_back();
+    rise(heap_.size() - 1, least);
+    return least.cta;
   }
 
  private:
@@ -35,7 +39,30 @@ class LeastLoaded {
     std::int32_t cta;
     float cost;
   };
-  static bool costs_more(const Load& a, const Load& b) { return a.cost > b.cost; }
+
+  /// Moves the cheaper child, of equals the right one, into the hole that the root has left, and so on down to a leaf.
+  /// Returns where the hole is then.
+  std::size_t leaf_below_root() {
+    std::size_t hole = 0;
+    while (2 * hole + 1 < heap_.size()) {
+      const std::size_t left = 2 * hole + 1;
+      const bool right = left + 1 < heap_.size() && heap_[left + 1].cost <= heap_[left].cost;
+      const std::size_t child = right ? left + 1 : left;
+      heap_[hole] = heap_[child];
+      hole = child;
+    }
+    return hole;
+  }
+
+  /// Puts the load into the hole, or as far above as parents cost more.
+  void rise(std::size_t hole, const Load& load) {
+    while (hole > 0 && heap_[(hole - 1) / 2].cost > load.cost) {
+      heap_[hole] = heap_[(hole - 1) / 2];
+      hole = (hole - 1) / 2;
+    }
+    heap_[hole] = load;
+  }
+
   std::vector<Load> heap_;
 };
 

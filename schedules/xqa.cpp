@@ -34,14 +34,14 @@ std::int32_t tile_rows(const workloads::Workload& workload) {
   return static_cast<std::int32_t>(ceil_div(workload.geometry.group(), kXqaRowPadding)) * kXqaRowPadding;
 }
 
-struct Decision {
+struct SubSequences {
   std::int32_t num_splits = 1;
   std::int64_t tokens = 0;  ///< that the rule looks at
   std::string_view by;
 };
 
-Decision decide(const workloads::Workload& workload, const Grid& grid, std::string_view argument,
-                std::int32_t cta_tile) {
+SubSequences decide(const workloads::Workload& workload, const Grid& grid, std::string_view argument,
+                    std::int32_t cta_tile) {
   const auto batch = static_cast<std::int64_t>(workload.requests.size());
   const std::int64_t heads = workload.geometry.kv_heads;
   if (argument.empty()) {
@@ -126,7 +126,7 @@ void add_grid(Plan& plan, const OutputGrid& outputs) {
 
 Plan xqa(const workloads::Workload& workload, const Grid& grid, std::string_view argument) {
   Plan plan = start_plan(grid, tile_rows(workload), kXqaCtaTile);
-  const Decision decision = decide(workload, grid, argument, plan.tile_kv);
+  const SubSequences decision = decide(workload, grid, argument, plan.tile_kv);
   plan.num_splits = decision.num_splits;
   add_grid(plan, cut_outputs(workload, true, plan));
   plan.reason = fmt::format("XQA {}: {} sub-sequences ({} SMs, {} requests x {} KV heads, {} tokens, CTA tiles of {})",

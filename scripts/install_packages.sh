@@ -4,7 +4,8 @@
 
 build_packages=(cmake ninja-build g++ git libcli11-dev libeigen3-dev libfmt-dev nlohmann-json3-dev librsvg2-bin)
 test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libboost-dev libvalijson-dev pkgconf
-               python3 python3-dev python3-numpy python3-pytest pybind11-dev libdlpack-dev)
+               python3 python3-dev python3-numpy python3-pytest pybind11-dev libdlpack-dev
+               emscripten chromium chromium-driver python3-selenium)
 fuzz_packages=(clang libomp-dev)
 # Programs that others than Debian package too: what is on the PATH serves.
 command -v node >/dev/null && command -v npm >/dev/null || build_packages+=(nodejs npm)

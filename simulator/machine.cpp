@@ -28,8 +28,8 @@ namespace {
 using base::InputError;
 using base::JsonValue;
 
-constexpr std::array<std::string_view, 6> kKeys = {"format",  "name",     "title", "compute_capability",
-                                                   "aliases", "constants"};
+constexpr std::array<std::string_view, 6> kMachineKeys = {"format",  "name",     "title", "compute_capability",
+                                                          "aliases", "constants"};
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -176,7 +176,7 @@ const base::EmbeddedFile* shipped_file(const std::string& name) {
   for (const base::EmbeddedFile& file : machine_files()) {
     const std::string where(file.name);
     const JsonValue document = base::parse_document(file.text, where);
-    const std::vector<std::string> aliases = aliases_of(base::Fields(document, where, "", kKeys));
+    const std::vector<std::string> aliases = aliases_of(base::Fields(document, where, "", kMachineKeys));
     if (std::find(aliases.begin(), aliases.end(), name) != aliases.end()) return &file;
   }
   return nullptr;
@@ -194,7 +194,7 @@ bool has_capability(const Machine& machine, double least) {
 
 Machine parse_machine(const std::string& text, const std::string& where) {
   const JsonValue document = base::parse_document(text, where);
-  const base::Fields fields(document, where, "", kKeys);
+  const base::Fields fields(document, where, "", kMachineKeys);
   fields.integer("format", 1, 1);
   Machine machine;
   machine.name = fields.label("name");

@@ -5,13 +5,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <stdexcept>
 
 #include "base/embedded_file.h"
 #include "base/quantile.h"
+#include "base/text.h"
 #include "reports/markdown_report.h"
 #include "reports/statistics.h"
 #include "reports/table.h"
@@ -25,12 +26,9 @@ namespace {
 constexpr std::string_view kHeader = "workload,schedule,predicted_us,measured_us";
 
 double seconds_of(std::string_view text, std::string_view line) {
-  double microseconds = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), microseconds);
-  if (error != std::errc() || end != text.data() + text.size() || microseconds <= 0) {
-    throw std::logic_error("h200_points: bad line: " + std::string(line));
-  }
-  return microseconds * 1e-6;
+  const std::optional<double> microseconds = base::number_in(text);
+  if (!microseconds || *microseconds <= 0) throw std::logic_error("h200_points: bad line: " + std::string(line));
+  return *microseconds * 1e-6;
 }
 
 /// The predicted and the measured record of a line.

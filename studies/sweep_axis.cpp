@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <unordered_set>
 
@@ -108,10 +107,9 @@ class AxisParser {
   }
 
   double plain_number(std::string_view text, std::string_view shown) const {
-    double value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) refuse(shown, kGrammar);
-    return value;
+    const std::optional<double> value = base::number_in(text);
+    if (!value || !std::isfinite(*value)) refuse(shown, kGrammar);
+    return *value;
   }
 
   /// A number with an optional suffix, whole on an integer axis and, unless it is a step, within the domain.

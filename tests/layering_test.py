@@ -19,6 +19,7 @@ ARROWS = {
     "reports": ["base", "workloads", "schedules"],
     "studies": ["base", "workloads", "schedules", "simulator", "cpu_reference", "reports"],
     "cli": ["base", "workloads", "schedules", "simulator", "cpu_reference", "reports", "studies"],
+    "explorer": ["base", "workloads", "schedules", "simulator", "cpu_reference", "reports", "studies"],
     "python": ["base", "workloads", "schedules", "simulator", "cpu_reference", "reports", "studies"],
     "benchmarks": ["base", "workloads", "schedules", "simulator", "cpu_reference", "gpu", "reports", "studies"],
 }
@@ -49,6 +50,7 @@ THIRD_PARTY = {
     "boost/": [],
     "cuda": ["gpu"],
     "dlpack/": ["python"],
+    "emscripten/": ["explorer"],
     "fmt/": list(ARROWS),
     "gtest/": [],
     "mpi.h": ["studies"],

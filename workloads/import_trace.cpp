@@ -42,10 +42,10 @@ std::optional<double> read_timestamp(std::string_view text) {
   const auto day = whole_number(text.substr(8, 2), 1, 31);
   const auto hour = whole_number(text.substr(11, 2), 0, 23);
   const auto minute = whole_number(text.substr(14, 2), 0, 59);
-  double second = 0;
-  const auto [end, error] =
-      std::from_chars(text.data() + 17, text.data() + text.size(), second, std::chars_format::fixed);
-  const bool good_second = error == std::errc() && end == text.data() + text.size() && second >= 0 && second < 61;
+  const std::string_view digits = text.substr(17);
+  const bool plain = digits.find_first_not_of("0123456789.") == std::string_view::npos;
+  const double second = plain ? base::number_in(digits).value_or(-1) : -1;
+  const bool good_second = second >= 0 && second < 61;
   if (!year || !month || !day || !hour || !minute || !good_second) return std::nullopt;
   const std::chrono::year_month_day date(std::chrono::year(static_cast<int>(*year)),
                                          std::chrono::month(static_cast<unsigned>(*month)),

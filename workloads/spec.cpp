@@ -91,10 +91,9 @@ class Option {
   }
 
   double number() const {
-    double result = 0;
-    const auto [end, error] = std::from_chars(value_.data(), value_.data() + value_.size(), result);
-    if (error != std::errc() || end != value_.data() + value_.size() || !std::isfinite(result)) refuse("a number");
-    return result;
+    const std::optional<double> result = base::number_in(value_);
+    if (!result || !std::isfinite(*result)) refuse("a number");
+    return *result;
   }
 
   std::size_t choice(std::span<const std::string_view> names) const {

@@ -25,6 +25,10 @@ _splitwave_options() {
       echo "--model $machine --batch --context --query-len --available --max-splits --schedule --format --file" \
         '--threads --json' ;;
     report) echo '--out --baseline --figure --column --workloads --title --strict --json' ;;
+    'records merge') echo '--from --strict --output --json' ;;
+    'records filter') echo '--where --from --strict --output --json' ;;
+    'records convert') echo '--to --from --strict --output --json' ;;
+    'records diff') echo '--from --strict --tolerance --json' ;;
     calibrate) echo '--executor --threads --kernel-out --like --only-energy --out --points --json' ;;
     'workload show') echo "$workload --json" ;;
     'workload tensors') echo "$workload --out --format --json" ;;
@@ -41,8 +45,8 @@ _splitwave() {
   local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
   local verb=${COMP_WORDS[1]:-} before='' words=''
   [[ $COMP_CWORD -le 1 ]] && verb=''
-  if [[ $verb == workload && $COMP_CWORD -gt 2 ]]; then
-    verb="workload ${COMP_WORDS[2]}"
+  if [[ ($verb == workload || $verb == records) && $COMP_CWORD -gt 2 ]]; then
+    verb="$verb ${COMP_WORDS[2]}"
   fi
   case $previous in
     --like) words=$(_splitwave_names gpus) ;;
@@ -53,6 +57,7 @@ _splitwave() {
       words='all fa2 fa3 lean lean:ort flashinfer flashinfer:cuda-cores flashmla etap standard fa3-fp8'
       words+=' fa3-fp8:per-tensor fa3-fp8:coherent standard-fp8 f16-accumulator f32 f64'
       ;;
+    --from | --to) words='jsonl csv flashinfer vllm nvbench' ;;
     --executor) words='cpu cuda' ;;
     --format) [[ $verb == 'workload tensors' ]] && words='npy safetensors' || words='table csv json cpp python' ;;
     --lse-base) words='e 2' ;;
@@ -62,7 +67,7 @@ _splitwave() {
     -w | --workload | --workloads | --kernel | --kernel-out | --calibration | --out | --output | --merge | --file | --points | --trace | --gantt | --lse | --tensors | --array | --junit) COMPREPLY=($(compgen -f -- "$current")); return ;;
     --baseline | --column | --title) return ;;
     --figure) words='bandwidth energy error_distribution heat_map io merge_share predicted_measured ragged regret roofline sm_count speed_up speed_up_by_batch speed_up_by_context speed_up_by_heads splits waves' ;;
-    --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --repeat | --shard | --chunk | --query-len | --max-splits) return ;;
+    --seed | --sms | --bandwidth | --l2 | --clock | --ctas-per-sm | --threads | --samples | --repeat | --shard | --chunk | --query-len | --max-splits | --tolerance | --where) return ;;
   esac
   if [[ -n $words ]]; then
     if [[ $current == *,* ]]; then  # lists: complete what follows the last comma
@@ -73,7 +78,9 @@ _splitwave() {
     return
   fi
   case $verb in
-    '') words='compare simulate plan run verify workload gpus schedules algorithms sweep explain advise report calibrate' ;;
+    '') words='compare simulate plan run verify workload gpus schedules algorithms sweep explain advise report calibrate records' ;;
+    records) words='merge filter convert diff' ;;
+    records\ *) [[ $current != -* ]] && COMPREPLY=($(compgen -f -- "$current")) && return ;;
     workload) words='show validate import generate tensors' ;;
     'workload generate') words='uniform ragged zipf one_long published' ;;
     gpus) words=$(_splitwave_names gpus) ;;

@@ -61,5 +61,16 @@ TEST(Text, NearestNames) {
   EXPECT_EQ(nearest_names("f", {"a", "b", "c", "d"}).size(), 3U);
 }
 
+TEST(NumberIn, IsTheWholeText) {
+  EXPECT_EQ(number_in("0"), 0.0);
+  EXPECT_EQ(number_in("-1.5e-3"), -1.5e-3);
+  EXPECT_EQ(number_in(".5"), 0.5);
+  EXPECT_EQ(number_in("0.1"), 0.1);
+  EXPECT_EQ(number_in("1.7976931348623157e308"), 1.7976931348623157e308);
+  for (const char* text : {"", " 1", "1 ", "+1", "0x10", "1,5", "1e", "1e999", "-", "--1", "1.2.3", "x"}) {
+    EXPECT_FALSE(number_in(text)) << text;
+  }
+}
+
 }  // namespace
 }  // namespace splitwave::base

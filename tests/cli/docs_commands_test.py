@@ -18,7 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 DOCUMENTS = ["README.md"] + [f"docs/{name}.md" for name in
                              ("advise", "cli", "determinism", "explain", "numerics", "records", "reports", "schedules", "simulator", "sweep", "verify", "workloads")]
 VERBS = ["", "advise", "calibrate", "compare", "explain", "gpus", "plan", "report", "run", "schedules", "simulate", "sweep", "verify",
-         "workload", "workload generate", "workload import", "workload show", "workload tensors", "workload validate"]
+         "records", "records convert", "records diff", "records filter", "records merge", "workload", "workload generate", "workload import", "workload show", "workload tensors", "workload validate"]
 
 # What is not run here, and why.
 LEFT_OUT = {
@@ -41,6 +41,8 @@ FILES = {
     "out/mine/records.jsonl": RECORD % "out",
     "times.csv": "workload,schedule,executor,machine,seconds,q_heads,kv_heads,head_dim,batch,kv_len,kernel,latency_us\n"
                  "w,fa2,cpu,m,1e-3,8,1,64,2,512,FA3,12.5\n",
+    "monday.jsonl": RECORD % "mine",
+    "tuesday.jsonl": RECORD % "mine",
     "batch.json": WORKLOAD,
     "suite.json": WORKLOAD,
     "config.json": '{"model_type": "llama", "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096, '

@@ -9,6 +9,8 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "reports/csv.h"
+#include "reports/foreign_records.h"
 #include "reports/record.h"
 #include "schedules/plan_json.h"
 #include "schedules/schedules.h"
@@ -60,6 +62,30 @@ void expect(bool holds) {
     const std::string line = reports::to_json(one);
     expect(reports::to_json(reports::parse_records(line + '\n', kWhere).at(0)) == line);
   }
+}
+
+/// Records in the formats of others, each of which is tried.
+[[maybe_unused]] void foreign(std::string_view text) {
+  const auto same = [](const reports::Record& one, const std::string&) {
+    const std::string line = reports::to_json(one);
+    expect(reports::to_json(reports::parse_record(line, kWhere)) == line);
+  };
+  const reports::RecordTaker taker{same, [](const std::string& reason) { expect(base::is_plain_line(reason)); }};
+  const auto attempt = [](const auto& read) {
+    try {
+      read();
+    } catch (const base::InputError& error) {
+      expect(base::is_plain_line(error.what()));
+    }
+  };
+  attempt([&] { same(reports::parse_flashinfer_trace(text, kWhere), kWhere); });
+  attempt([&] { reports::parse_vllm(text, kWhere, taker); });
+  attempt([&] { reports::parse_nvbench(text, kWhere, taker); });
+  attempt([&] {
+    const std::size_t end = text.find('\n');
+    const reports::CsvReader rows(text.substr(0, end), kWhere);
+    if (end != std::string_view::npos) same(rows.read(text.substr(end + 1), kWhere), kWhere);
+  });
 }
 
 [[maybe_unused]] void plan(std::string_view text) {

@@ -143,6 +143,16 @@ TEST(FlashInferHolistic, LeastLoadedCtaTakesTheNextItem) {
   }
 }
 
+TEST(FlashInferHolistic, TiesFallAsInTheHeapOfGccsLibrary) {
+  // 12 items of equal cost on 6 CTAs, as std::pop_heap and std::push_heap of libstdc++ 12 deal them.
+  const workloads::Workload w = decode("w", geometry(4, 4, 128), uniform(3, 2048));
+  const Plan plan = make_plan("flashinfer-holistic", w, {3, 2, 0, 0});
+  std::vector<std::int32_t> outputs;
+  for (const Item& item : plan.items) outputs.push_back(item.output);
+  EXPECT_EQ(outputs, (std::vector<std::int32_t>{0, 6, 3, 10, 1, 9, 5, 8, 4, 7, 2, 11}));
+  EXPECT_EQ(plan.cta_begin, (std::vector<std::int32_t>{0, 2, 4, 6, 8, 10, 12}));
+}
+
 TEST(FlashInferHolistic, LargeGroupsUseTheLargeTile) {
   const workloads::Workload w = testing::with_queries(decode("w", geometry(8, 2, 64), {5000, 900}), {40, 1});
   const Plan plan = make_plan("flashinfer-holistic", w, kTwoCtasPerSm);
