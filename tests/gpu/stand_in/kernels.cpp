@@ -430,6 +430,26 @@ std::span<const DecodeKernel> bf16_d256_single_item_kernels() {
   return single_item<256, true>();
 }
 
+// Kernels whose warps work together have no stand-ins: the host chooses and launches them as it does the others.
+std::span<const DecodeKernel> f16_d64_group_kernels() {
+  return {};
+}
+std::span<const DecodeKernel> f16_d128_group_kernels() {
+  return {};
+}
+std::span<const DecodeKernel> f16_d256_group_kernels() {
+  return {};
+}
+std::span<const DecodeKernel> bf16_d64_group_kernels() {
+  return {};
+}
+std::span<const DecodeKernel> bf16_d128_group_kernels() {
+  return {};
+}
+std::span<const DecodeKernel> bf16_d256_group_kernels() {
+  return {};
+}
+
 std::span<const MergeKernel> merge_kernels() {
   static const std::vector<MergeKernel> all = all_merge_kernels();
   return all;
