@@ -76,7 +76,8 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const Worklo
   const std::int32_t wanted = least > 0 ? least : most;
   std::vector<KernelProfile> all;
   for (const KernelVariant& variant : family.variants) {
-    if (!covers(variant, workload.geometry, machine, masked) || (rows != kAnyRows && variant.kernel.most_rows != wanted))
+    if (!covers(variant, workload.geometry, machine, masked) ||
+        (rows != kAnyRows && variant.kernel.most_rows != wanted))
       continue;
     for (const ClusterCosts& costs : variant.clusters) {
       if (costs.cluster > 1 && !has_capability(machine, 9)) continue;

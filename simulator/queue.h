@@ -10,7 +10,8 @@
 namespace splitwave::simulator {
 
 /// A priority queue of (key, slot) that is a plain array while keys arrive in ascending order, as the ends of phases of
-/// equal length do, and a binary heap for the rest. The order of equal keys depends on the order of the calls.
+/// equal length do, and a binary heap for the rest. Equal keys come out in an order that depends on the calls, and
+/// not on how a library's heap breaks ties.
 class EventQueue {
  public:
   void clear() {
@@ -58,7 +59,7 @@ class EventQueue {
     std::int32_t slot = 0;
   };
   struct Later {
-    bool operator()(const Entry& a, const Entry& b) const { return a.key > b.key; }
+    bool operator()(const Entry& a, const Entry& b) const { return a.key != b.key ? a.key > b.key : a.slot > b.slot; }
   };
   void forget_taken() {
     sorted_.erase(sorted_.begin(), sorted_.begin() + static_cast<std::ptrdiff_t>(head_));

@@ -102,9 +102,7 @@ class Writer {
     paged();
     const KernelConfig& c = probed_.config;
     const std::int32_t d = probed_.geometry.head_dim;
-    Json variant = {{"head_dim", {d, d}},
-                    {"config", gpu::name_without_cluster(c)},
-                    {"rows", 8 * c.row_tiles}};
+    Json variant = {{"head_dim", {d, d}}, {"config", gpu::name_without_cluster(c)}, {"rows", 8 * c.row_tiles}};
     if (probed_.masked) variant["masked"] = true;
     if (c.group) variant["instruction"] = "wgmma";
     variant["constants"] = std::move(constants_);

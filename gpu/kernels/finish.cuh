@@ -83,8 +83,8 @@ __device__ __forceinline__ void send_fragment(const Cta<Config>& cta, int buffer
 #endif
 }
 
-/// Hands a fragment that is not finished to the CTA that finishes it, or leaves it as a partial result. sums: maximum and
-/// sum of the lane's first row, then of the second.
+/// Hands a fragment that is not finished to the CTA that finishes it, or leaves it as a partial result. sums: maximum
+/// and sum of the lane's first row, then of the second.
 template <class Config>
 __device__ __forceinline__ void hand_on_fragment(const Cta<Config>& cta, int fragment, const float4& value,
                                                  const float4& sums, Sink sink, int buffer, int slot) {

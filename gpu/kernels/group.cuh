@@ -207,8 +207,8 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
 #pragma unroll
       for (int d = 0; d < Config::kDimBlocks; ++d) {
         const float(&o)[4] = acc.o[d][n];
-        hand_on_fragment(cta, n * Config::kDimTiles + d * 4 + cta.warp, make_float4(o[0], o[1], o[2], o[3]), total, sink,
-                         buffer, slot);
+        hand_on_fragment(cta, n * Config::kDimTiles + d * 4 + cta.warp, make_float4(o[0], o[1], o[2], o[3]), total,
+                         sink, buffer, slot);
       }
     }
   }

@@ -6,8 +6,8 @@
 
 namespace splitwave::gpu {
 
-/// As Config, for kernels whose four warps work on a stage together (group.cuh): a stage has 64 tokens, of which each warp
-/// loads 16, and the CTA has one ring.
+/// As Config, for kernels whose four warps work on a stage together (group.cuh): a stage has 64 tokens, of which each
+/// warp loads 16, and the CTA has one ring.
 template <class Element_, int kHeadDim_, int kRowTiles_, int kStages_, bool kPaged_, bool kMasked_>
 struct GroupConfig {
   using Element = Element_;
@@ -17,8 +17,8 @@ struct GroupConfig {
   static constexpr int kWarps = 4;
   static constexpr int kThreads = kWarps * 32;
   static constexpr int kStages = kStages_;
-  static constexpr int kTokens = 16;                       ///< that a warp loads at a time
-  static constexpr int kGroupTokens = kWarps * kTokens;    ///< of a stage
+  static constexpr int kTokens = 16;                     ///< that a warp loads at a time
+  static constexpr int kGroupTokens = kWarps * kTokens;  ///< of a stage
   static constexpr bool kPaged = kPaged_;
   static constexpr bool kMasked = kMasked_;
   static constexpr int kSingleItemCluster = 0;

@@ -51,16 +51,15 @@ __device__ __forceinline__ void start_keys(std::uint32_t stage, std::uint32_t qu
 }
 
 template <class Config>
-__device__ __forceinline__ void start_values(std::uint32_t stage, std::uint32_t weights, GroupAccumulator<Config>& acc) {
+__device__ __forceinline__ void start_values(std::uint32_t stage, std::uint32_t weights,
+                                             GroupAccumulator<Config>& acc) {
   using wgmma::Major;
 #pragma unroll
   for (int d = 0; d < Config::kDimBlocks; ++d) {
 #pragma unroll
     for (int k = 0; k < Config::kGroupTokens / 16; ++k) {
-      const std::uint64_t a =
-          wgmma::descriptor(stage + Config::kTileBytes + d * Config::kBlockBytes + k * 2048);
-      const std::uint64_t b =
-          wgmma::descriptor<Config::kWeightRowBytes>(weights + k * 16 * Config::kWeightRowBytes);
+      const std::uint64_t a = wgmma::descriptor(stage + Config::kTileBytes + d * Config::kBlockBytes + k * 2048);
+      const std::uint64_t b = wgmma::descriptor<Config::kWeightRowBytes>(weights + k * 16 * Config::kWeightRowBytes);
       wgmma::multiply<typename Config::Element, Major::mn>(acc.o[d], a, b, 1);
     }
   }
@@ -186,10 +185,11 @@ __device__ __forceinline__ bool has_no_number(const Cta<Config>& cta, const unsi
   return found;
 }
 
-/// O^T += V^T P^T where a value that some row does not see is no number: each row adds what it sees, one after the other.
+/// O^T += V^T P^T where a value that some row does not see is no number: each row adds what it sees, one after the
+/// other.
 template <class Config>
 __device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, const unsigned char* stage,
-                                                  const RowMask& mask, int position, GroupAccumulator<Config>& acc) {
+                                                     const RowMask& mask, int position, GroupAccumulator<Config>& acc) {
   using Element = typename Config::Element;
   const unsigned char* weights = cta.shared + Config::kWeightOffset;
 #pragma unroll 1
@@ -200,8 +200,8 @@ __device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, con
       for (int j = 0; j < 4; ++j) {
         const int row = n * 8 + 2 * (cta.lane & 3) + (j & 1);
         if (!mask.sees(mask.query(row), position + token)) continue;
-        const auto p = *reinterpret_cast<const Element*>(
-            weights + wgmma::swizzled<Config::kWeightRowBytes>(token, n) + (row & 7) * 2);
+        const auto p = *reinterpret_cast<const Element*>(weights + wgmma::swizzled<Config::kWeightRowBytes>(token, n) +
+                                                         (row & 7) * 2);
 #pragma unroll
         for (int d = 0; d < Config::kDimBlocks; ++d) {
           const int element = cta.warp * 16 + (cta.lane >> 2) + (j >> 1) * 8;

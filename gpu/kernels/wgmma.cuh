@@ -59,12 +59,12 @@ __device__ __forceinline__ void publish() {
   SPLITWAVE_32                                                \
   ", %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, " \
   "%27, %28, %29, %30, %31"
-#define SPLITWAVE_WGMMA(columns, type, registers, a, b, scale, major, ...)                       \
-  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " scale                                     \
-               ", 0;\n"                                                                          \
-               "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type " {" registers \
-               "}, " a ", " b ", add, 1, 1, " major ", " major ";\n}"                             \
-               : __VA_ARGS__                                                                     \
+#define SPLITWAVE_WGMMA(columns, type, registers, a, b, scale, major, ...)                                        \
+  asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, " scale                                                      \
+               ", 0;\n"                                                                                           \
+               "wgmma.mma_async.sync.aligned.m64n" columns "k16.f32." type "." type " {" registers "}, " a ", " b \
+               ", add, 1, 1, " major ", " major ";\n}"                                                            \
+               : __VA_ARGS__                                                                                      \
                : "l"(desc_a), "l"(desc_b), "r"(add), "n"(static_cast<int>(kMajor)))
 
 /// d (64 x 8 kTiles) = A B, added to it if `add`; A of 64 x 16 and B of 16 x 8 kTiles elements. Lane l of warp w holds

@@ -42,7 +42,7 @@ FILES = {
     "times.csv": "workload,schedule,executor,machine,seconds,q_heads,kv_heads,head_dim,batch,kv_len,kernel,latency_us\n"
                  "w,fa2,cpu,m,1e-3,8,1,64,2,512,FA3,12.5\n",
     "monday.jsonl": RECORD % "mine",
-    "tuesday.jsonl": RECORD % "mine",
+    "tuesday.jsonl": (RECORD % "mine").replace("1e-5", "1.01e-5"),
     "batch.json": WORKLOAD,
     "suite.json": WORKLOAD,
     "config.json": '{"model_type": "llama", "num_attention_heads": 32, "num_key_value_heads": 8, "hidden_size": 4096, '

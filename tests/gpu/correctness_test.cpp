@@ -150,10 +150,10 @@ TEST_F(Correctness, MasksOnEveryConfig) {
     for (const std::int32_t group : {1, 5, 16}) {
       for (const std::int32_t page : {0, 16}) {
         for (const std::int32_t window : {0, 100}) {
-          Workload w = testing::with_queries(
-              testing::decode("masked_" + std::to_string(group) + "_d" + std::to_string(head_dim),
-                              testing::geometry(2 * group, 2, head_dim), {700, 33, 8, 129}),
-              {3, 8, 8, 1});
+          Workload w =
+              testing::with_queries(testing::decode("masked_" + std::to_string(group) + "_d" + std::to_string(head_dim),
+                                                    testing::geometry(2 * group, 2, head_dim), {700, 33, 8, 129}),
+                                    {3, 8, 8, 1});
           if (page > 0) w = testing::paged(w, page);
           if (window > 0) w.geometry.window = window;
           const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);

@@ -28,8 +28,8 @@ TEST(KernelConfig, NamesReadBack) {
 }
 
 TEST(KernelConfig, BadNamesAreRefused) {
-  for (const char* text :
-       {"", "r1", "r1w4s4t16", "r1gs4t16c1", "r1x4s4t16c1", "r1w4s4t16c1x", "w4r1s4t16c1", "r0w4s4t16c1", "r1w4s4t16c99999999999"}) {
+  for (const char* text : {"", "r1", "r1w4s4t16", "r1gs4t16c1", "r1x4s4t16c1", "r1w4s4t16c1x", "w4r1s4t16c1",
+                           "r0w4s4t16c1", "r1w4s4t16c99999999999"}) {
     EXPECT_THROW(parse_kernel_config(text), base::InputError) << text;
   }
 }

@@ -115,8 +115,8 @@ TEST(AsRun, KernelsWithoutRingsHoldWholeItems) {
 }
 
 TEST(AsRun, RefusesQueuesOfTallTilesAndGridsThatAreNotResident) {
-  const workloads::Workload tall = workloads::parse_spec("h=64/1,d=128:4q1s4k");
-  const KernelProfile kernel = config("r4w4s2t16c1", tall);
+  const workloads::Workload tall = workloads::parse_spec("h=64/1,d=64:4q1s4k");
+  const KernelProfile kernel = config("r4w4s3t32c1", tall);
   EXPECT_FALSE(as_run(kernel, tall, plan_for("fa3", tall, kernel), 132));
   const schedules::Plan lean = plan_for("lean", tall, kernel);
   EXPECT_TRUE(as_run(kernel, tall, lean, lean.ctas()));

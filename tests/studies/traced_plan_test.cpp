@@ -17,9 +17,10 @@
 namespace splitwave::studies {
 namespace {
 
-Prediction predicted(const std::string& schedule, const workloads::Workload& workload) {
+Prediction predicted(const std::string& schedule, const workloads::Workload& workload, std::int32_t tile_q = 0) {
   PredictOptions options;
   options.spans = true;
+  options.tile_q = tile_q;
   return predict(workload, schedule, tests::own_kernels(), options);
 }
 
@@ -120,7 +121,7 @@ TEST(TracedPlan, ClustersThatShareSmsHaveTracksOfTheirOwn) {
 
 TEST(TracedPlan, EachRowBlockOfATallTileIsASpanOfItsItem) {
   const workloads::Workload workload = workloads::parse_spec("h=64/1,d=128:1q4s1k");
-  const Prediction prediction = predicted("lean", workload);
+  const Prediction prediction = predicted("lean", workload, 256);
   ASSERT_GT(prediction.plan.outputs.front().rows(), prediction.kernel.most_rows);
   std::map<std::int32_t, int> spans;
   for (const schedules::Span& span : prediction.timeline.spans) ++spans[span.item];
