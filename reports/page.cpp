@@ -155,8 +155,8 @@ class Page {
                {}};
     for (const auto& [key, group] : groups) {
       const auto& [machine, executor, schedule] = key;
-      const auto error = [&](double q) {
-        return group.errors.empty() ? "" : format_percent(base::quantile(group.errors, q));
+      const auto error = [&errors = group.errors](double q) {
+        return errors.empty() ? "" : format_percent(base::quantile(errors, q));
       };
       rows.rows.push_back(
           {data_.name(machine), data_.name(executor), data_.name(schedule), fmt::format("{}", group.points),
