@@ -43,7 +43,7 @@ std::string script_json(const std::string& json) {
   return result;
 }
 
-std::string dumped(const Json& json) {
+std::string page_text(const Json& json) {
   return script_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
@@ -286,7 +286,7 @@ class Page {
             : "");
     static_records(columns, list);
     add("</div>\n<script type=\"application/json\" id=\"record-data\">{}</script>\n</section>\n",
-        dumped({{"columns", columns}, {"names", names}, {"rows", list}, {"numbers", numbers}}));
+        page_text({{"columns", columns}, {"names", names}, {"rows", list}, {"numbers", numbers}}));
   }
 
   void static_records(const Json& columns, const Json& list) {
