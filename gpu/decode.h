@@ -25,9 +25,9 @@ namespace splitwave::gpu {
 struct DevicePointers {
   const void* q = nullptr;  ///< [query token][query head][head_dim], dense, 16-byte aligned
   const void* k = nullptr;  ///< by KvAddressing, 16-byte aligned
-  const void* v = nullptr;
+  const void* v = nullptr;  ///< null for MLA, whose values are what keys begin with
   const std::int32_t* block_table = nullptr;  ///< paged only
-  void* output = nullptr;                     ///< like q
+  void* output = nullptr;                     ///< [query token][query head][value_dim]
   float* lse = nullptr;                       ///< [query token][query head], natural log; null: not wanted
 };
 
@@ -74,7 +74,7 @@ struct Capacity {
   std::int64_t merges = 0;
   std::int64_t partials = 0;  ///< slots times row blocks
   std::int32_t row_tiles = 1;
-  std::int32_t head_dim = 128;
+  std::int32_t value_dim = 128;
 };
 Capacity capacity_of(const workloads::Workload& workload, const schedules::Plan& plan, const KernelConfig& config);
 

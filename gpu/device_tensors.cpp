@@ -24,8 +24,13 @@ std::int64_t query_tokens(const Workload& workload) {
   return count;
 }
 
-std::int64_t query_elements(const Workload& workload) {
-  return query_tokens(workload) * workload.geometry.query_heads * workload.geometry.head_dim;
+std::int64_t query_rows(const Workload& workload) {
+  return query_tokens(workload) * workload.geometry.query_heads;
+}
+
+/// MLA has none: its values are what keys begin with.
+bool has_values(const Workload& workload) {
+  return workload.geometry.kind != workloads::AttentionKind::mla;
 }
 
 template <class Count>
@@ -58,14 +63,14 @@ struct DeviceTensors::State {
   explicit State(const Workload& w)
       : workload(w),
         addressing(dense_addressing(w)),
-        q(static_cast<std::size_t>(query_elements(w))),
-        output(static_cast<std::size_t>(query_elements(w))),
-        lse(static_cast<std::size_t>(query_tokens(w) * w.geometry.query_heads)) {}
+        q(static_cast<std::size_t>(query_rows(w) * w.geometry.head_dim)),
+        output(static_cast<std::size_t>(query_rows(w) * w.geometry.value_dim)),
+        lse(static_cast<std::size_t>(query_rows(w))) {}
 
   void add_copy() {
     const auto elements = static_cast<std::size_t>(dense_elements(workload));
     k.emplace_back(elements);
-    v.emplace_back(elements);
+    v.emplace_back(has_values(workload) ? elements : 0);
   }
 
   void fill_queries(const FillParams& common);
@@ -127,9 +132,11 @@ void DeviceTensors::State::fill_keys_and_values(const FillParams& common) {
   params.data = k[0].get();
   params.tensor = static_cast<std::uint32_t>(workloads::Tensor::k);
   launch_fill(params);
-  params.data = v[0].get();
-  params.tensor = static_cast<std::uint32_t>(workloads::Tensor::v);
-  launch_fill(params);
+  if (has_values(workload)) {
+    params.data = v[0].get();
+    params.tensor = static_cast<std::uint32_t>(workloads::Tensor::v);
+    launch_fill(params);
+  }
   SPLITWAVE_CUDA_CHECK(cudaDeviceSynchronize());
 }
 
@@ -181,6 +188,7 @@ DeviceTensors DeviceTensors::generate(const Workload& workload, std::int32_t cop
     state->add_copy();
     const std::size_t bytes = state->k[0].size() * 2;
     SPLITWAVE_CUDA_CHECK(cudaMemcpy(state->k.back().get(), state->k[0].get(), bytes, cudaMemcpyDeviceToDevice));
+    if (!has_values(workload)) continue;
     SPLITWAVE_CUDA_CHECK(cudaMemcpy(state->v.back().get(), state->v[0].get(), bytes, cudaMemcpyDeviceToDevice));
   }
   SPLITWAVE_CUDA_CHECK(cudaDeviceSynchronize());
@@ -233,7 +241,9 @@ workloads::Tensors DeviceTensors::download_tensors() const {
 }
 
 std::int64_t device_bytes(const Workload& workload, std::int32_t copies) {
-  return 4 * dense_elements(workload) * copies + 6 * query_elements(workload);
+  const workloads::Geometry& g = workload.geometry;
+  const std::int64_t arrays = has_values(workload) ? 2 : 1;
+  return 2 * arrays * dense_elements(workload) * copies + query_rows(workload) * (2 * (g.head_dim + g.value_dim) + 4);
 }
 
 }  // namespace splitwave::gpu

@@ -24,6 +24,12 @@ std::string to_string(const KernelConfig& config) {
   return fmt::format("{}c{}", name_without_cluster(config), config.cluster);
 }
 
+std::int64_t KernelConfig::bytes_in_flight(const workloads::Geometry& geometry) const {
+  const std::int32_t elements = geometry.kind == workloads::AttentionKind::mla ? geometry.head_dim
+                                                                               : geometry.head_dim + geometry.value_dim;
+  return std::int64_t{warps} * stages * tokens * elements * 2;
+}
+
 KernelConfig parse_kernel_config(std::string_view text) {
   KernelConfig config;
   const char* at = text.data();
@@ -47,15 +53,32 @@ KernelConfig parse_kernel_config(std::string_view text) {
   return config;
 }
 
-std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry) {
-  if (geometry.kind == workloads::AttentionKind::mla || geometry.head_dim != geometry.value_dim) {
+namespace {
+
+bool is_latent(const workloads::Geometry& geometry) {
+  return geometry.kind == workloads::AttentionKind::mla;
+}
+
+void check_dims(const workloads::Geometry& geometry) {
+  if (is_latent(geometry) && (geometry.head_dim != 576 || geometry.value_dim != 512)) {
+    throw InputError(fmt::format("geometry.kind mla with head_dim {} and value_dim {}: the CUDA kernels take 576 and 512",
+                                 geometry.head_dim, geometry.value_dim));
+  }
+  if (!is_latent(geometry) && geometry.head_dim != geometry.value_dim) {
     throw InputError(fmt::format("geometry.kind {} with value_dim {}: the CUDA kernels need value_dim = head_dim",
                                  to_string(geometry.kind), geometry.value_dim));
   }
+}
+
+}  // namespace
+
+std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry) {
+  check_dims(geometry);
   const bool f16 = geometry.dtype == workloads::Dtype::f16;
   if (!f16 && geometry.dtype != workloads::Dtype::bf16) {
     throw InputError(fmt::format("geometry.dtype {}: the CUDA kernels take f16 and bf16", to_string(geometry.dtype)));
   }
+  if (is_latent(geometry)) return {};
   switch (geometry.head_dim) {
     case 64:
       return f16 ? f16_d64_kernels() : bf16_d64_kernels();
@@ -81,12 +104,13 @@ bool fits(const DecodeKernel& kernel, const workloads::Workload& workload) {
 /// Each CTA of a cluster finishes as many fragments as the others, at least one.
 bool cluster_fits(const DecodeKernel& kernel, std::int32_t cluster) {
   const bool known = cluster == 1 || cluster == 2 || cluster == 4 || cluster == 8;
-  return known && cluster <= kernel.row_tiles * kernel.head_dim / 16;
+  return known && cluster <= kernel.row_tiles * kernel.value_dim / 16;
 }
 
 /// Kernels whose warps work together.
 std::span<const DecodeKernel> group_kernels_for(const workloads::Geometry& g) {
   const bool f16 = g.dtype == workloads::Dtype::f16;
+  if (is_latent(g)) return f16 ? f16_latent_kernels() : bf16_latent_kernels();
   if (g.head_dim == 64) return f16 ? f16_d64_group_kernels() : bf16_d64_group_kernels();
   if (g.head_dim == 256) return f16 ? f16_d256_group_kernels() : bf16_d256_group_kernels();
   return f16 ? f16_d128_group_kernels() : bf16_d128_group_kernels();
@@ -110,6 +134,7 @@ namespace {
 
 std::span<const DecodeKernel> single_item_kernels_for(const workloads::Geometry& g) {
   const bool f16 = g.dtype == workloads::Dtype::f16;
+  if (is_latent(g)) return {};
   if (g.head_dim == 64) return f16 ? f16_d64_single_item_kernels() : bf16_d64_single_item_kernels();
   if (g.head_dim == 256) return f16 ? f16_d256_single_item_kernels() : bf16_d256_single_item_kernels();
   return f16 ? f16_d128_single_item_kernels() : bf16_d128_single_item_kernels();
@@ -131,9 +156,9 @@ const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload,
 const MergeKernel& find_merge_kernel(const workloads::Geometry& geometry, std::int32_t row_tiles) {
   const bool bf16 = geometry.dtype == workloads::Dtype::bf16;
   for (const MergeKernel& kernel : merge_kernels()) {
-    if (kernel.head_dim == geometry.head_dim && kernel.row_tiles == row_tiles && kernel.bf16 == bf16) return kernel;
+    if (kernel.value_dim == geometry.value_dim && kernel.row_tiles == row_tiles && kernel.bf16 == bf16) return kernel;
   }
-  throw InputError(fmt::format("merge kernel: not compiled for head_dim {}", geometry.head_dim));
+  throw InputError(fmt::format("merge kernel: not compiled for value_dim {}", geometry.value_dim));
 }
 
 std::int32_t shared_bytes(const DecodeKernel& kernel, std::int32_t cluster) {
@@ -151,6 +176,9 @@ std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, co
     }
   };
   for (const DecodeKernel& kernel : kernels_for(workload.geometry)) add(kernel);
+  if (is_latent(workload.geometry) && device.compute_capability != 90) {
+    throw base::MissingError("the CUDA kernels for geometry.kind mla need a device of compute capability 9.0");
+  }
   if (device.compute_capability == 90) {
     for (const DecodeKernel& kernel : group_kernels_for(workload.geometry)) add(kernel);
   }
@@ -244,7 +272,8 @@ schedules::Grid grid_of(const workloads::Workload& workload, const KernelConfig&
 
 std::int32_t row_tiles_for(const workloads::Geometry& geometry, std::int32_t rows) {
   std::int32_t most = 1;
-  for (const DecodeKernel& kernel : kernels_for(geometry)) {
+  const std::span<const DecodeKernel> own = kernels_for(geometry);
+  for (const DecodeKernel& kernel : is_latent(geometry) ? group_kernels_for(geometry) : own) {
     if (kernel.row_tiles * 8 >= rows) return kernel.row_tiles;
     most = std::max(most, kernel.row_tiles);
   }

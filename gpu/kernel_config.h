@@ -26,10 +26,8 @@ struct KernelConfig {
   /// The CTA's four warps work on a stage of all their tokens together, by wgmma (compute capability 9.0), instead of
   /// each on stages of its own: for many packed rows.
   bool group = false;
-  /// Bytes of K and V that a CTA has under way.
-  std::int64_t bytes_in_flight(std::int32_t head_dim) const {
-    return std::int64_t{warps} * stages * tokens * head_dim * 4;
-  }
+  /// Bytes of K and V that a CTA has under way, in 16-bit elements.
+  std::int64_t bytes_in_flight(const workloads::Geometry& geometry) const;
   /// Most tokens of an item; 0: any number.
   std::int32_t most_tokens() const { return stages == 1 ? cluster * warps * tokens : 0; }
   bool operator==(const KernelConfig&) const = default;
@@ -58,7 +56,8 @@ struct Residency {
 
 /// Configs compiled for the workload's dtype, head dimension and layout that the device can run, clusters of 1, 2, 4
 /// and 8 where it has them. Throws InputError naming the key if no kernel is compiled for the geometry
-/// (MLA, f32, head dimensions other than 64, 128, 256), MissingError without a device.
+/// (f32; other head dimensions than 64, 128 and 256; MLA of other shapes than keys of 576 and values of 512), MissingError
+/// without a device, or without one of compute capability 9.0 for MLA.
 std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, const Device& device = current_device());
 
 /// The configs without rings, clusters of 16 among them. They run only plans that fits_single_item_kernel() accepts.
@@ -74,8 +73,8 @@ schedules::Grid grid_of(const Residency& where, const KernelConfig& config);
 /// The same for the current device. Throws as residency() does.
 schedules::Grid grid_of(const workloads::Workload& workload, const KernelConfig& config);
 
-/// Least row tiles that hold `rows` packed rows, as far as there are kernels whose warps work for themselves; more rows
-/// take several row blocks.
+/// Least row tiles that hold `rows` packed rows, as far as there are kernels whose warps work for themselves (MLA: any
+/// kernels); more rows take several row blocks.
 std::int32_t row_tiles_for(const workloads::Geometry& geometry, std::int32_t rows);
 
 }  // namespace splitwave::gpu

@@ -30,22 +30,37 @@ std::int64_t launches_for(const Workload& workload, std::int32_t copies, const M
   return copies * std::clamp<std::int64_t>(cycles, 1, std::max<std::int64_t>(1, kMostLaunches / copies));
 }
 
-Timing time_reads(const Workload& workload, const DeviceTensors& tensors, cudaStream_t stream, std::int64_t launches,
-                  unsigned ctas, const MeasureOptions& options) {
-  const DeviceBuffer<std::uint32_t> sink(1);
+/// All but the arrays. Where there is K alone (MLA), its halves, or those of its pages, are read as two arrays.
+ReadParams read_params(const Workload& workload, const DeviceTensors& tensors,
+                       const DeviceBuffer<std::uint32_t>& sink) {
   ReadParams params;
   params.words = workloads::kv_bytes(workload) / 2 / 16;
   if (const KvAddressing& a = tensors.addressing(); a.page_size > 0) {
+    const bool halves = tensors.pointers(0).v == nullptr;
     params.block_table = tensors.pointers(0).block_table;
-    params.words_per_page = static_cast<std::uint32_t>(a.page_stride / 8);
+    params.page_stride = static_cast<std::uint32_t>(a.page_stride / 8);
+    params.words_per_page = halves ? params.page_stride / 2 : params.page_stride;
     params.words = a.first_page.back() * params.words_per_page;
   }
   params.sink = sink.get();
+  return params;
+}
+
+/// Words from the first half of K to the second.
+std::int64_t second_half(const ReadParams& params) {
+  return params.block_table != nullptr ? params.words_per_page : params.words;
+}
+
+Timing time_reads(const Workload& workload, const DeviceTensors& tensors, cudaStream_t stream, std::int64_t launches,
+                  unsigned ctas, const MeasureOptions& options) {
+  const DeviceBuffer<std::uint32_t> sink(1);
+  const ReadParams whole = read_params(workload, tensors, sink);
   const auto queue = [&] {
     for (std::int64_t i = 0; i < launches; ++i) {
       const DevicePointers pointers = tensors.pointers(static_cast<std::int32_t>(i % tensors.copies()));
+      ReadParams params = whole;
       params.k = pointers.k;
-      params.v = pointers.v;
+      params.v = pointers.v != nullptr ? pointers.v : static_cast<const uint4*>(pointers.k) + second_half(whole);
       void* arguments[] = {&params};
       SPLITWAVE_CUDA_CHECK(cudaLaunchKernel(read_kernel_function(), dim3(ctas), dim3(512), arguments, 0, stream));
     }

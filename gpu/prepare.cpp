@@ -54,7 +54,7 @@ void check_fits(const Workload& workload, const KvAddressing& addressing, const 
   const std::int64_t partials = size.slots * row_blocks_of(size.most_rows, config.row_tiles);
   const std::int64_t items = size.items + std::max(0, spare_lists_of(capacity, options) - size.lists);
   if (items > capacity.items || size.merges > capacity.merges || partials > capacity.partials ||
-      config.row_tiles > capacity.row_tiles || workload.geometry.head_dim > capacity.head_dim) {
+      config.row_tiles > capacity.row_tiles || workload.geometry.value_dim > capacity.value_dim) {
     throw InputError(
         fmt::format("plan {}: {} items, {} merges and {} partial results do not fit the decoder's "
                     "capacity of {}, {} and {}",
@@ -237,7 +237,7 @@ Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelCon
   capacity.merges = size.merges;
   capacity.partials = size.slots * row_blocks_of(size.most_rows, config.row_tiles);
   capacity.row_tiles = config.row_tiles;
-  capacity.head_dim = workload.geometry.head_dim;
+  capacity.value_dim = workload.geometry.value_dim;
   return capacity;
 }
 
@@ -245,7 +245,7 @@ Workspace::Workspace(const Capacity& room) : capacity(room) {
   const auto slots = static_cast<std::size_t>(capacity.partials);
   const auto rows = static_cast<std::size_t>(capacity.row_tiles) * 8;
   tables = DeviceBuffer<std::byte>(merges_offset() + static_cast<std::size_t>(capacity.merges) * sizeof(DeviceMerge));
-  partials = DeviceBuffer<float>(slots * rows * static_cast<std::size_t>(capacity.head_dim));
+  partials = DeviceBuffer<float>(slots * rows * static_cast<std::size_t>(capacity.value_dim));
   partial_sums = DeviceBuffer<float>(slots * kMostCluster * rows * 2);
   control = DeviceBuffer<std::uint32_t>(2 + slots * kMostCluster);
   reset_control();

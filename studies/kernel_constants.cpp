@@ -137,7 +137,7 @@ class Writer {
     add("registers_per_thread", "register", alone.registers_per_thread);
     add("shared_memory", "byte", alone.shared_bytes);
     add("cluster_shared_memory", "byte", probed_.resources.back().shared_bytes);
-    add("bytes_in_flight", "byte", c.bytes_in_flight(probed_.geometry.head_dim), "derived");
+    add("bytes_in_flight", "byte", c.bytes_in_flight(probed_.geometry), "derived");
     add("tile_tokens", "token", c.warps * c.tokens, "derived");
     add("clusters", "CTA", probed_.clusters);
   }

@@ -195,7 +195,7 @@ __device__ __forceinline__ void write_output(void* output, float* lse, const Row
   const std::uint32_t high = ptx::transpose(T::pack(run.o[2] * inverse0, run.o[3] * inverse1));
   const int row = n * 8 + (lane >> 2);
   if (row < rows.count) {
-    auto* to = reinterpret_cast<std::uint32_t*>(static_cast<char*>(output) + rows.index(row) * (Config::kHeadDim * 2) +
+    auto* to = reinterpret_cast<std::uint32_t*>(static_cast<char*>(output) + rows.index(row) * (Config::kValueDim * 2) +
                                                 d * 32) +
                (lane & 3);
     to[0] = low;

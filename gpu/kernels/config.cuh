@@ -22,6 +22,7 @@ template <class Element_, int kHeadDim_, int kRowTiles_, int kWarps_, int kStage
 struct Config {
   using Element = Element_;
   static constexpr int kHeadDim = kHeadDim_;
+  static constexpr int kValueDim = kHeadDim;
   static constexpr int kRowTiles = kRowTiles_;  ///< tiles of 8 packed query rows (N of the MMA)
   static constexpr int kRows = kRowTiles * 8;
   static constexpr int kWarps = kWarps_;
@@ -42,6 +43,7 @@ struct Config {
   /// One stage: no ring, a CTA holds all its tokens at once (whole_item.cuh).
   static constexpr bool kWholeItem = kStages == 1;
 
+  static constexpr int kChunks = kWarps;            ///< of kTokens tokens that the CTA takes at a time
   static constexpr int kTokenTiles = kTokens / 16;  ///< tiles of 16 tokens (M of the MMA)
   static constexpr int kDimTiles = kHeadDim / 16;
   /// A fragment is 16 output elements of 8 rows in fp32: 4 registers of a warp, 512 bytes.

@@ -1,22 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// The decode kernel for many packed rows: as decode.cuh, with the CTA's warps at one tile together (group_tile.cuh).
+// The decode kernel for many packed rows: as decode.cuh, with the CTA's warps at one tile together (group_stream.cuh).
 #pragma once
 
 #include "gpu/kernels/decode.cuh"
-#include "gpu/kernels/group_tile.cuh"
+#include "gpu/kernels/group_stream.cuh"
 
 namespace splitwave::gpu {
-
-/// What goes on from item to item. Keys and values have loaders of their own: the place of a stage's keys is free, and
-/// asked for anew, before that of its values.
-template <class Config>
-struct GroupState {
-  Loader<Config, Part::keys> keys;
-  Loader<Config, Part::values> values;
-  int stage = 0;              ///< that the next tokens are in
-  int item_count = 0;         ///< finished
-  std::uint32_t queries = 0;  ///< parity of the barrier of the queries that come next
-};
 
 /// Place of a packed row in [query token][query head].
 __device__ __forceinline__ std::int64_t row_index(const Rows& rows, const HeadDivisor& heads, int row) {
@@ -32,7 +21,8 @@ __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, co
   if (rows.count <= 0) return;
   constexpr int kColumns = Config::kHeadDim / 8;
   const HeadDivisor heads(rows.head_count);
-#pragma unroll
+  // Unrolled, a latent cache's wide rows took registers for every place of theirs throughout the kernel.
+#pragma unroll(Config::kLatent ? 1 : Config::kRows * kColumns / Config::kThreads)
   for (int first = 0; first < Config::kRows * kColumns; first += Config::kThreads) {
     const int index = first + static_cast<int>(threadIdx.x);
     const int row = index / kColumns;
@@ -45,92 +35,6 @@ __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, co
   }
   ptx::arrive_after_copies(ptx::shared_address(&cta.control().queries));
 #endif
-}
-
-/// Masks the scores of the stage and leaves P in shared memory. Returns whether the stage's values have to be
-/// multiplied by hand: some row must not touch one of them. meanwhile: called when the stage before is not needed any
-/// more.
-template <class Config, class Meanwhile>
-__device__ __forceinline__ bool weigh_scores(const Cta<Config>& cta, const DeviceItem& item, const RowMask& mask,
-                                             int position, int stage, GroupScores<Config>& s,
-                                             GroupAccumulator<Config>& acc, const Meanwhile& meanwhile) {
-  const bool edge = Config::kMasked && mask.at_edge(position, Config::kGroupTokens);
-  float scale = cta.params.scale_log2;
-  if (edge || item.kv_end - position < Config::kGroupTokens) {
-    // What is masked must be -inf after it is scaled, by whatever number.
-#pragma unroll
-    for (int n = 0; n < Config::kRowTiles; ++n) {
-#pragma unroll
-      for (int j = 0; j < 4; ++j) s[n][j] *= scale;
-    }
-    scale = 1;
-    mask_group(cta, item.kv_end - position, edge, mask, position, s);
-  }
-  LaneMaxima<Config> x;
-  lane_maxima<Config>(s, scale, x);
-  bool outgrown = false;
-#pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
-#pragma unroll
-    for (int j = 0; j < 2; ++j) outgrown |= x[n][j] > acc.maximum[n][j] + kSlack;
-  }
-  outgrown = __syncthreads_or(outgrown ? 1 : 0) != 0;
-  meanwhile();
-  if (outgrown) raise_group_maxima<Config>(cta, x, acc);
-  store_weights(cta, s, scale, acc);
-  if constexpr (!Config::kMasked) return false;
-  return edge && __syncthreads_or(has_no_number(cta, cta.shared + stage * Config::kStageBytes) ? 1 : 0) != 0;
-}
-
-/// Adds what the item's tokens give. The values of a stage are multiplied together with the keys of the next. The last
-/// stage's values are left in the ring: the caller fills their place anew.
-template <class Config>
-__device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const DeviceItem& item,
-                                                  const ChunkRange& range, const Rows& rows, std::uint32_t ring,
-                                                  GroupState<Config>& state, GroupAccumulator<Config>& acc) {
-  const RowMask mask = row_mask(cta.params, item, rows);
-  const std::uint32_t queries = ptx::shared_address(cta.shared) + Config::kQueryOffset;
-  const std::uint32_t weights = ptx::shared_address(cta.shared) + Config::kWeightOffset;
-  const int first = item.kv_begin + (range.first - cta.warp) * Config::kTokens;
-  const int end = item.kv_begin + range.end * Config::kTokens;
-  if (first >= end) return;
-  ptx::wait_copies<2 * Config::kStages - 1>();
-  wgmma::publish();
-  __syncthreads();
-  GroupScores<Config> s;
-  wgmma::fence();
-  start_keys<Config>(ring + state.stage * Config::kStageBytes, queries, s);
-  wait_products<Config>(&s, acc);
-  int before = 0;  // the stage whose values come next
-#pragma unroll 1
-  for (int position = first; true; position += Config::kGroupTokens) {
-    const bool by_hand = weigh_scores(cta, item, mask, position, state.stage, s, acc, [&] {
-      if (position > first) state.values.fill_next();
-      state.keys.fill_next();
-    });
-    before = state.stage;
-    if (++state.stage == Config::kStages) state.stage = 0;
-    const bool last = position + Config::kGroupTokens >= end;
-    if (last) {
-      ptx::wait_copies<2 * Config::kStages - 1>();
-    } else {
-      ptx::wait_copies<2 * Config::kStages - 2>();
-    }
-    wgmma::publish();
-    __syncthreads();
-    if (Config::kMasked && by_hand) {
-      multiply_seen_values(cta, cta.shared + before * Config::kStageBytes, mask, position, acc);
-      clear_values(cta, cta.shared + before * Config::kStageBytes);
-    }
-    if (last) break;
-    wgmma::fence();
-    start_values<Config>(ring + before * Config::kStageBytes, weights, acc);
-    start_keys<Config>(ring + state.stage * Config::kStageBytes, queries, s);
-    wait_products<Config>(&s, acc);
-  }
-  wgmma::fence();
-  start_values<Config>(ring + before * Config::kStageBytes, weights, acc);
-  wait_products<Config>(nullptr, acc);
 }
 
 /// What the end of an item needs of each row.
@@ -149,14 +53,14 @@ __device__ __forceinline__ const RowEnds<Config>& end_rows(const Cta<Config>& ct
   auto* sums = reinterpret_cast<float2*>(cta.shared + Config::kSumsOffset);
   auto* maxima = reinterpret_cast<float2*>(cta.shared + Config::kMaximaOffset);
   auto& ends = *reinterpret_cast<RowEnds<Config>*>(cta.shared + Config::kRowEndsOffset);
-  float sum_of_rows[Config::kRowTiles][2];
+  float sum_of_rows[Config::kScoreTiles][2];
 #pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
+  for (int n = 0; n < Config::kScoreTiles; ++n) {
 #pragma unroll
     for (int j = 0; j < 2; ++j) sum_of_rows[n][j] = acc.sum[n][j];
   }
-  reduce_rows<Config::kRowTiles>(sum_of_rows, cta.lane, [](float a, float b) { return a + b; });
-  sums[cta.warp * (Config::kRows / 2) + tile_of_lane<Config>(cta.lane) * 4 + (cta.lane & 3)] =
+  reduce_rows<Config::kScoreTiles>(sum_of_rows, cta.lane, [](float a, float b) { return a + b; });
+  sums[member(cta) * (Config::kRows / 2) + tile_of_lane(cta) * 4 + (cta.lane & 3)] =
       make_float2(sum_of_rows[0][0], sum_of_rows[0][1]);
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {  // all lanes that have them write the same: no branch to come back from
@@ -167,7 +71,7 @@ __device__ __forceinline__ const RowEnds<Config>& end_rows(const Cta<Config>& ct
   if (row < Config::kRows) {
     float sum = 0;
 #pragma unroll
-    for (int warp = 0; warp < Config::kWarps; ++warp) {
+    for (int warp = 0; warp < 4; ++warp) {
       sum += reinterpret_cast<const float*>(sums)[warp * Config::kRows + row];
     }
     const std::int64_t index = row_index(rows, HeadDivisor(rows.head_count), row);
@@ -190,8 +94,8 @@ __device__ __forceinline__ void write_group_rows(const Cta<Config>& cta, const R
   const float2 inverse = *reinterpret_cast<const float2*>(&ends.sums[n * 8 + 2 * (cta.lane & 3)]);
   const int row = n * 8 + (cta.lane >> 2);
   char* to = static_cast<char*>(cta.params.output) +
-             (std::int64_t{rows.query_row} + ends.places[row]) * (Config::kHeadDim * 2) + cta.warp * 32 +
-             (cta.lane & 3) * 4;
+             (std::int64_t{rows.query_row} + ends.places[row]) * (Config::kValueDim * 2) +
+             warpgroup(cta) * (Config::kDimBlocks * 128) + member(cta) * 32 + (cta.lane & 3) * 4;
 #pragma unroll
   for (int d = 0; d < Config::kDimBlocks; ++d) {
     const float(&o)[4] = acc.o[d][n];
@@ -227,7 +131,8 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
 #pragma unroll
       for (int d = 0; d < Config::kDimBlocks; ++d) {
         const float(&o)[4] = acc.o[d][n];
-        hand_on_fragment(cta, n * Config::kDimTiles + d * 4 + cta.warp, make_float4(o[0], o[1], o[2], o[3]), total,
+        const int tile = (warpgroup(cta) * Config::kDimBlocks + d) * 4 + member(cta);
+        hand_on_fragment(cta, n * Config::kDimTiles + tile, make_float4(o[0], o[1], o[2], o[3]), total,
                          sink, buffer, slot);
       }
     }
@@ -252,20 +157,11 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
 #if __CUDA_ARCH__ >= 900
   const DecodeParams& params = cta.params;
   const auto range_of = [&](const DeviceItem& item) {
-    return chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, cta.row_block);
+    return chunk_range<Config>(item, cta.shift(), cta.rank, member(cta), cta.row_block);
   };
   DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, index) : load_item(params, index);
   if (!wait_after_fill) request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
-  state.keys.start(item, range_of(item));
-  state.values.start(item, range_of(item));
-  state.keys.rewind();
-  state.values.rewind();
-  state.stage = 0;
-#pragma unroll 1
-  for (int stage = 0; stage < Config::kStages; ++stage) {
-    state.keys.fill_next();
-    state.values.fill_next();
-  }
+  state.start(item, range_of(item));
   if (wait_after_fill) {
     ptx::wait_for_previous_kernel();
     request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
@@ -285,12 +181,16 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     if (active) {
       ptx::wait_barrier(ptx::shared_address(&cta.control().queries), state.queries);
       state.queries ^= 1;
-      stream_group_item(cta, item, range, rows, ring, state, acc);
+      if constexpr (Config::kLatent) {
+        stream_latent_item(cta, item, range, rows, ring, state, acc);
+      } else {
+        stream_group_item(cta, item, range, rows, ring, state, acc);
+      }
     }
     if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
     const DeviceItem following = more ? load_item(params, item.next) : item;
     const auto go_on = [&] {
-      if (range.end > range.first) state.values.fill_next();
+      if (!Config::kLatent && range.end > range.first) state.values.fill_next();
       if (more) request_group_queries(cta, rows_of<Config>(params, following, cta.row_block));
     };
     if (active) {
@@ -324,9 +224,9 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
 
   bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   const std::uint32_t ring = ptx::shared_address(shared);
-  const std::uint32_t own = ring + cta.warp * Config::kTokens * 128;
-  GroupState<Config> state{{params, own, cta.rank, cta.warp, cta.row_block, cta.lane},
-                           {params, own, cta.rank, cta.warp, cta.row_block, cta.lane}};
+  const std::uint32_t own = ring + member(cta) * Config::kTokens * 128;
+  GroupState<Config> state{{params, own, cta.rank, member(cta), cta.row_block, cta.lane, warpgroup(cta)},
+                           {params, own, cta.rank, member(cta), cta.row_block, cta.lane, warpgroup(cta)}};
   for_each_list(cta, [&](int list) { run_group_list(cta, list, ring, wait_after_fill, state); });
   if constexpr (kRecords) end_recording(cta);
 #endif

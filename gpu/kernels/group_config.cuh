@@ -6,19 +6,26 @@
 
 namespace splitwave::gpu {
 
-/// As Config, for kernels whose four warps work on a stage together (group.cuh): a stage has 64 tokens, of which each
-/// warp loads 16, and the CTA has one ring.
-template <class Element_, int kHeadDim_, int kRowTiles_, int kStages_, bool kPaged_, bool kMasked_>
+/// As Config, for kernels whose warps work on a stage together (group.cuh): a stage has 64 tokens, of which each warp of
+/// a warpgroup loads 16, and the CTA has one ring. Where values are narrower than keys they lie in them (MLA): elements
+/// [0, kValueDim) of a key are its value, and a stage holds keys alone (latent.cuh).
+template <class Element_, int kHeadDim_, int kValueDim_, int kRowTiles_, int kStages_, bool kPaged_, bool kMasked_>
 struct GroupConfig {
   using Element = Element_;
   static constexpr int kHeadDim = kHeadDim_;
+  static constexpr int kValueDim = kValueDim_;
+  static constexpr bool kLatent = kValueDim < kHeadDim;
   static constexpr int kRowTiles = kRowTiles_;
   static constexpr int kRows = kRowTiles * 8;
-  static constexpr int kWarps = 4;
+  /// A second warpgroup where a thread of one would accumulate more than 128 numbers. Each has its own rows' scores, and
+  /// its own elements of O of all rows.
+  static constexpr int kWarpgroups = kValueDim * kRows > 128 * 128 ? 2 : 1;
+  static constexpr int kWarps = 4 * kWarpgroups;
   static constexpr int kThreads = kWarps * 32;
   static constexpr int kStages = kStages_;
-  static constexpr int kTokens = 16;                     ///< that a warp loads at a time
-  static constexpr int kGroupTokens = kWarps * kTokens;  ///< of a stage
+  static constexpr int kTokens = 16;                      ///< that a warp of each warpgroup loads at a time
+  static constexpr int kChunks = 4;                       ///< of so many tokens in a stage
+  static constexpr int kGroupTokens = kChunks * kTokens;  ///< of a stage
   static constexpr bool kPaged = kPaged_;
   static constexpr bool kMasked = kMasked_;
   static constexpr int kSingleItemCluster = 0;
@@ -27,12 +34,16 @@ struct GroupConfig {
   static constexpr bool kWholeItem = false;
 
   static constexpr int kTokenTiles = kTokens / 16;
-  static constexpr int kDimTiles = kHeadDim / 16;
-  static constexpr int kDimBlocks = kHeadDim / 64;  ///< of 64 elements: M of the instruction that multiplies V
+  static constexpr int kDimTiles = kValueDim / 16;
+  static constexpr int kKeyBlocks = kHeadDim / 64;                 ///< of 64 elements, in which keys and queries lie
+  static constexpr int kDimBlocks = kValueDim / 64 / kWarpgroups;  ///< of 64 elements of O: M of the instruction
+  static constexpr int kScoreTiles = kRowTiles / kWarpgroups;      ///< row tiles whose scores a warpgroup has
   static constexpr int kFragments = kRowTiles * kDimTiles;
   static constexpr int kBlockBytes = kGroupTokens * 128;
   static constexpr int kTileBytes = kGroupTokens * kHeadDim * 2;
-  static constexpr int kStageBytes = 2 * kTileBytes;
+  static constexpr int kStageBytes = kLatent ? kTileBytes : 2 * kTileBytes;
+  static constexpr int kValueOffset = kStageBytes - kTileBytes;           ///< of V in a stage
+  static constexpr int kValueBytes = kGroupTokens * kValueDim * 2;
 
   static constexpr int kFragmentBytes = kFragments * 512;
   static constexpr int kSumBytes = kRows * 8;
@@ -42,10 +53,11 @@ struct GroupConfig {
   static constexpr int kQueryBlockBytes = kRows * 128;  ///< 64 elements of all rows
   static constexpr int kWeightRowBytes = kRows * 2;     ///< of P: all rows of a token
   static constexpr int kQueryOffset = kStages * kStageBytes;
-  static constexpr int kWeightOffset = kQueryOffset + kDimBlocks * kQueryBlockBytes;
+  static constexpr int kWeightOffset = kQueryOffset + kKeyBlocks * kQueryBlockBytes;
   static constexpr int kMaximaOffset = kWeightOffset + kGroupTokens * kWeightRowBytes;
-  static constexpr int kSumsOffset = kMaximaOffset + kWarps * kRows * 4;
-  static constexpr int kRowEndsOffset = kSumsOffset + kWarps * kRows * 4;
+  // Two stages of a latent cache leave little: the sums lie where P was.
+  static constexpr int kSumsOffset = kLatent ? kWeightOffset : kMaximaOffset + kChunks * kRows * 4;
+  static constexpr int kRowEndsOffset = (kLatent ? kMaximaOffset : kSumsOffset) + kChunks * kRows * 4;
   static constexpr int kControlOffset = kRowEndsOffset + kRows * 8;
   static constexpr int kReceivedBytes = kFragmentBytes;
   static constexpr int kReceiveBytes = kReceivedBytes + 8 * kSumBytes;
@@ -57,7 +69,8 @@ struct GroupConfig {
   static constexpr int kRegisterCtas = 65536 / (kThreads * 168);
   static constexpr int kResident = kSharedCtas < kRegisterCtas ? (kSharedCtas > 0 ? kSharedCtas : 1) : kRegisterCtas;
 
-  static_assert(kHeadDim % 64 == 0 && kRowTiles <= 8 && kStages >= 2);
+  static_assert(kHeadDim % 64 == 0 && kValueDim % 64 == 0 && kRowTiles <= 8 && kStages >= 2);
+  static_assert(shared_bytes(1) <= 227 * 1024);
 };
 
 }  // namespace splitwave::gpu

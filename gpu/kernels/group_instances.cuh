@@ -17,12 +17,12 @@ DecodeKernel group_entry() {
 }
 
 /// Contiguous and paged, with and without masks.
-template <class Element, int kHeadDim, int kRowTiles, int kStages>
+template <class Element, int kHeadDim, int kRowTiles, int kStages, int kValueDim = kHeadDim>
 std::array<DecodeKernel, 4> group() {
-  return {group_entry<GroupConfig<Element, kHeadDim, kRowTiles, kStages, false, false>>(),
-          group_entry<GroupConfig<Element, kHeadDim, kRowTiles, kStages, true, false>>(),
-          group_entry<GroupConfig<Element, kHeadDim, kRowTiles, kStages, false, true>>(),
-          group_entry<GroupConfig<Element, kHeadDim, kRowTiles, kStages, true, true>>()};
+  return {group_entry<GroupConfig<Element, kHeadDim, kValueDim, kRowTiles, kStages, false, false>>(),
+          group_entry<GroupConfig<Element, kHeadDim, kValueDim, kRowTiles, kStages, true, false>>(),
+          group_entry<GroupConfig<Element, kHeadDim, kValueDim, kRowTiles, kStages, false, true>>(),
+          group_entry<GroupConfig<Element, kHeadDim, kValueDim, kRowTiles, kStages, true, true>>()};
 }
 
 // Row tiles, stages; row tiles ascend.
@@ -43,6 +43,14 @@ std::span<const DecodeKernel> d128_group_kernels() {
 template <class Element>
 std::span<const DecodeKernel> d256_group_kernels() {
   static const auto all = join(group<Element, 256, 4, 2>(), group<Element, 256, 8, 2>());
+  return all;
+}
+
+/// Multi-head latent attention: keys of 512 latent and 64 rotary elements, whose first 512 are the value.
+template <class Element>
+std::span<const DecodeKernel> latent_group_kernels() {
+  static const auto all = join(group<Element, 576, 2, 2, 512>(), group<Element, 576, 4, 2, 512>(),
+                               group<Element, 576, 8, 2, 512>());
   return all;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// One stage of K and V against the packed query rows by the four warps of a CTA together: S^T = K Q^T and O^T = V^T P^T
-// by wgmma, 64 tokens and 64 elements as M, the rows as N. Each warp has the scores of 16 tokens and, of O, 16 elements
-// of each 64, over all tokens: at the end of an item there is nothing to combine but the sums.
+// One stage of K and V against the packed query rows by the warps of a CTA together: S^T = K Q^T and O^T = V^T P^T by
+// wgmma, 64 tokens and 64 elements as M, the rows as N. Each warp of a warpgroup has the scores of 16 tokens and, of O,
+// 16 elements of each 64, over all tokens: at the end of an item there is nothing to combine but the sums.
 #pragma once
 
 #include "gpu/kernels/config.cuh"
@@ -13,19 +13,36 @@
 
 namespace splitwave::gpu {
 
-/// Running result of a CTA: lane l of warp w holds rows 2 * (l % 4) and + 1 of each row tile, elements 16 w + l / 4 and
-/// + 8 of each 64, in the order of Accumulator. The maxima are the same in all warps.
+/// The warpgroup, and the warp's place in it.
+template <class Config>
+__device__ __forceinline__ int warpgroup(const Cta<Config>& cta) {
+  return Config::kWarpgroups == 1 ? 0 : cta.warp >> 2;
+}
+template <class Config>
+__device__ __forceinline__ int member(const Cta<Config>& cta) {
+  return Config::kWarpgroups == 1 ? cta.warp : cta.warp & 3;
+}
+
+/// Running result of a CTA: lane l of a warpgroup's warp w holds rows 2 * (l % 4) and + 1 of each row tile, elements
+/// 16 w + l / 4 and + 8 of each 64 that the warpgroup has, in the order of Accumulator. The maxima are the same in all
+/// warps.
 template <class Config>
 struct GroupAccumulator {
   float o[Config::kDimBlocks][Config::kRowTiles][4];
-  float sum[Config::kRowTiles][2];  ///< over the tokens of this lane alone
+  float sum[Config::kScoreTiles][2];  ///< of the rows whose scores the warpgroup has, over the tokens of this lane
   float maximum[Config::kRowTiles][2];
+
+  /// Of the warpgroup's row tile n. Registers have no address: both are named.
+  __device__ __forceinline__ float own_maximum(int warpgroup, int n, int j) const {
+    if constexpr (Config::kWarpgroups == 1) return maximum[n][j];
+    return warpgroup == 0 ? maximum[n][j] : maximum[n + Config::kRowTiles - Config::kScoreTiles][j];
+  }
 
   __device__ __forceinline__ void clear() {
 #pragma unroll
     for (int n = 0; n < Config::kRowTiles; ++n) {
       maximum[n][0] = maximum[n][1] = kNothingSeen;
-      sum[n][0] = sum[n][1] = 0;
+      if (n < Config::kScoreTiles) sum[n][0] = sum[n][1] = 0;
 #pragma unroll
       for (int d = 0; d < Config::kDimBlocks; ++d) {
 #pragma unroll
@@ -37,29 +54,36 @@ struct GroupAccumulator {
 
 /// Scores of the warp's 16 tokens: [0] = (token, row), [1] = (token, row + 1), [2], [3] = 8 tokens later.
 template <class Config>
-using GroupScores = float[Config::kRowTiles][4];
+using GroupScores = float[Config::kScoreTiles][4];
 
+/// queries: those of the warpgroup's first row.
 template <class Config>
 __device__ __forceinline__ void start_keys(std::uint32_t stage, std::uint32_t queries, GroupScores<Config>& s) {
   using wgmma::Major;
+  std::uint64_t first_a = wgmma::descriptor(stage);
+  std::uint64_t first_b = wgmma::descriptor(queries);
+  asm volatile("" : "+l"(first_a), "+l"(first_b));
 #pragma unroll
-  for (int k = 0; k < Config::kDimTiles; ++k) {
-    const std::uint64_t a = wgmma::descriptor(stage + (k >> 2) * Config::kBlockBytes + (k & 3) * 32);
-    const std::uint64_t b = wgmma::descriptor(queries + (k >> 2) * Config::kQueryBlockBytes + (k & 3) * 32);
+  for (int k = 0; k < Config::kHeadDim / 16; ++k) {
+    const std::uint64_t a = wgmma::advance(first_a, (k >> 2) * Config::kBlockBytes + (k & 3) * 32);
+    const std::uint64_t b = wgmma::advance(first_b, (k >> 2) * Config::kQueryBlockBytes + (k & 3) * 32);
     wgmma::multiply<typename Config::Element, Major::k>(s, a, b, k > 0 ? 1 : 0);
   }
 }
 
+/// values: the warpgroup's first block of the stage's.
 template <class Config>
-__device__ __forceinline__ void start_values(std::uint32_t stage, std::uint32_t weights,
+__device__ __forceinline__ void start_values(std::uint32_t values, std::uint32_t weights,
                                              GroupAccumulator<Config>& acc) {
   using wgmma::Major;
+  const std::uint64_t first_a = wgmma::descriptor(values);
+  const std::uint64_t first_b = wgmma::descriptor<Config::kWeightRowBytes>(weights);
 #pragma unroll
   for (int d = 0; d < Config::kDimBlocks; ++d) {
 #pragma unroll
     for (int k = 0; k < Config::kGroupTokens / 16; ++k) {
-      const std::uint64_t a = wgmma::descriptor(stage + Config::kTileBytes + d * Config::kBlockBytes + k * 2048);
-      const std::uint64_t b = wgmma::descriptor<Config::kWeightRowBytes>(weights + k * 16 * Config::kWeightRowBytes);
+      const std::uint64_t a = wgmma::advance(first_a, d * Config::kBlockBytes + k * 2048);
+      const std::uint64_t b = wgmma::advance(first_b, k * 16 * Config::kWeightRowBytes);
       wgmma::multiply<typename Config::Element, Major::mn>(acc.o[d], a, b, 1);
     }
   }
@@ -76,12 +100,12 @@ __device__ __forceinline__ void wait_products(GroupScores<Config>* s, GroupAccum
 
 /// The greatest of this lane's scores, scaled to base 2. A scale may be negative.
 template <class Config>
-using LaneMaxima = float[Config::kRowTiles][2];
+using LaneMaxima = float[Config::kScoreTiles][2];
 
 template <class Config>
 __device__ __forceinline__ void lane_maxima(const GroupScores<Config>& s, float scale, LaneMaxima<Config>& x) {
 #pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
+  for (int n = 0; n < Config::kScoreTiles; ++n) {
 #pragma unroll
     for (int j = 0; j < 2; ++j) x[n][j] = fmaxf(s[n][j] * scale, s[n][j + 2] * scale);
   }
@@ -107,9 +131,10 @@ __device__ __forceinline__ void reduce_rows(float (&x)[kCount][2], int lane, con
   }
 }
 
+/// Of the CTA's row tiles.
 template <class Config>
-__device__ __forceinline__ int tile_of_lane(int lane) {
-  return (lane >> 2) * Config::kRowTiles / 8;
+__device__ __forceinline__ int tile_of_lane(const Cta<Config>& cta) {
+  return warpgroup(cta) * Config::kScoreTiles + (cta.lane >> 2) * Config::kScoreTiles / 8;
 }
 
 /// Brings the maxima up to date: all warps' scores of a row count. All threads.
@@ -117,15 +142,15 @@ template <class Config>
 __device__ __forceinline__ void raise_group_maxima(const Cta<Config>& cta, LaneMaxima<Config>& lane_x,
                                                    GroupAccumulator<Config>& acc) {
   auto* maxima = reinterpret_cast<float2*>(cta.shared + Config::kMaximaOffset);
-  reduce_rows<Config::kRowTiles>(lane_x, cta.lane, [](float a, float b) { return fmaxf(a, b); });
-  maxima[cta.warp * (Config::kRows / 2) + tile_of_lane<Config>(cta.lane) * 4 + (cta.lane & 3)] =
+  reduce_rows<Config::kScoreTiles>(lane_x, cta.lane, [](float a, float b) { return fmaxf(a, b); });
+  maxima[member(cta) * (Config::kRows / 2) + tile_of_lane(cta) * 4 + (cta.lane & 3)] =
       make_float2(lane_x[0][0], lane_x[0][1]);
   __syncthreads();
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
     float raised[2] = {acc.maximum[n][0], acc.maximum[n][1]};
 #pragma unroll
-    for (int warp = 0; warp < Config::kWarps; ++warp) {
+    for (int warp = 0; warp < 4; ++warp) {
       const float2 x = maxima[warp * (Config::kRows / 2) + n * 4 + (cta.lane & 3)];
       raised[0] = fmaxf(raised[0], x.x);
       raised[1] = fmaxf(raised[1], x.y);
@@ -135,7 +160,7 @@ __device__ __forceinline__ void raise_group_maxima(const Cta<Config>& cta, LaneM
     for (int j = 0; j < 2; ++j) {
       factor[j] = ptx::exp2_approximate(acc.maximum[n][j] - raised[j]);
       acc.maximum[n][j] = raised[j];
-      acc.sum[n][j] *= factor[j];
+      if (n / Config::kScoreTiles == warpgroup(cta)) acc.sum[n % Config::kScoreTiles][j] *= factor[j];
     }
 #pragma unroll
     for (int d = 0; d < Config::kDimBlocks; ++d) {
@@ -150,17 +175,18 @@ template <class Config>
 __device__ __forceinline__ void store_weights(const Cta<Config>& cta, const GroupScores<Config>& s, float scale,
                                               GroupAccumulator<Config>& acc) {
   using T = ptx::Traits<typename Config::Element>;
-  const int token = cta.warp * 16 + (cta.lane >> 2);
+  const int token = member(cta) * 16 + (cta.lane >> 2);
+  const int first = warpgroup(cta) * Config::kScoreTiles;
   unsigned char* to = cta.shared + Config::kWeightOffset + (cta.lane & 3) * 4;
 #pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
+  for (int n = 0; n < Config::kScoreTiles; ++n) {
     float p[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      p[j] = ptx::exp2_approximate(__fmaf_rn(s[n][j], scale, -acc.maximum[n][j & 1]));
+      p[j] = ptx::exp2_approximate(__fmaf_rn(s[n][j], scale, -acc.own_maximum(warpgroup(cta), n, j & 1)));
       acc.sum[n][j & 1] += p[j];
     }
-    unsigned char* at = to + wgmma::swizzled<Config::kWeightRowBytes>(token, n);
+    unsigned char* at = to + wgmma::swizzled<Config::kWeightRowBytes>(token, first + n);
     *reinterpret_cast<std::uint32_t*>(at) = T::pack(p[0], p[1]);
     *reinterpret_cast<std::uint32_t*>(at + 8 * Config::kWeightRowBytes) = T::pack(p[2], p[3]);
   }
@@ -170,15 +196,16 @@ __device__ __forceinline__ void store_weights(const Cta<Config>& cta, const Grou
 template <class Config>
 __device__ __forceinline__ void mask_group(const Cta<Config>& cta, int valid, bool at_edge, const RowMask& mask,
                                            int position, GroupScores<Config>& s) {
-  const int token = cta.warp * 16 + (cta.lane >> 2);
+  const int token = member(cta) * 16 + (cta.lane >> 2);
+  const int first = warpgroup(cta) * Config::kScoreTiles;
 #pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
+  for (int n = 0; n < Config::kScoreTiles; ++n) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const int at = token + (j >> 1) * 8;
       bool seen = at < valid;
       if (Config::kMasked && at_edge) {
-        seen = seen && mask.sees(mask.query(n * 8 + 2 * (cta.lane & 3) + (j & 1)), position + at);
+        seen = seen && mask.sees(mask.query((first + n) * 8 + 2 * (cta.lane & 3) + (j & 1)), position + at);
       }
       if (!seen) s[n][j] = -INFINITY;
     }
@@ -193,8 +220,8 @@ __device__ __forceinline__ bool has_no_number(const Cta<Config>& cta, const unsi
   constexpr std::uint32_t kExponent = std::is_same_v<typename Config::Element, __half> ? 0x7c007c00U : 0x7f807f80U;
   bool found = false;
 #pragma unroll 4
-  for (int at = static_cast<int>(threadIdx.x) * 16; at < Config::kTileBytes; at += Config::kThreads * 16) {
-    const uint4 x = *reinterpret_cast<const uint4*>(stage + Config::kTileBytes + at);
+  for (int at = static_cast<int>(threadIdx.x) * 16; at < Config::kValueBytes; at += Config::kThreads * 16) {
+    const uint4 x = *reinterpret_cast<const uint4*>(stage + Config::kValueOffset + at);
     for (const std::uint32_t word : {x.x, x.y, x.z, x.w}) {
       const std::uint32_t bits = word & kExponent;
       found = found || (bits & 0xffffU) == (kExponent & 0xffffU) || bits >> 16 == kExponent >> 16;
@@ -222,8 +249,9 @@ __device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, con
                                                          (row & 7) * 2);
 #pragma unroll
         for (int d = 0; d < Config::kDimBlocks; ++d) {
-          const int element = cta.warp * 16 + (cta.lane >> 2) + (j >> 1) * 8;
-          const auto v = *reinterpret_cast<const Element*>(stage + Config::kTileBytes + d * Config::kBlockBytes +
+          const int block = warpgroup(cta) * Config::kDimBlocks + d;
+          const int element = member(cta) * 16 + (cta.lane >> 2) + (j >> 1) * 8;
+          const auto v = *reinterpret_cast<const Element*>(stage + Config::kValueOffset + block * Config::kBlockBytes +
                                                            wgmma::swizzled(token, element >> 3) + (element & 7) * 2);
           acc.o[d][n][j] += static_cast<float>(p) * static_cast<float>(v);
         }
@@ -237,8 +265,8 @@ template <class Config>
 __device__ __forceinline__ void clear_values(const Cta<Config>& cta, unsigned char* stage) {
   __syncthreads();
 #pragma unroll 1
-  for (int at = static_cast<int>(threadIdx.x) * 16; at < Config::kTileBytes; at += Config::kThreads * 16) {
-    *reinterpret_cast<uint4*>(stage + Config::kTileBytes + at) = make_uint4(0, 0, 0, 0);
+  for (int at = static_cast<int>(threadIdx.x) * 16; at < Config::kValueBytes; at += Config::kThreads * 16) {
+    *reinterpret_cast<uint4*>(stage + Config::kValueOffset + at) = make_uint4(0, 0, 0, 0);
   }
   wgmma::publish();
   __syncthreads();

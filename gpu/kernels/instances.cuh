@@ -15,10 +15,11 @@ namespace splitwave::gpu {
 template <class Config>
 DecodeKernel entry(const void* function) {
   return {Config::kHeadDim,
+          Config::kValueDim,
           Config::kRowTiles,
           Config::kWarps,
           Config::kStages,
-          Config::kTokens,
+          Config::kChunks * Config::kTokens / Config::kWarps,
           Config::kPaged,
           Config::kMasked,
           Config::kGroup,

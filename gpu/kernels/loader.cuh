@@ -32,7 +32,7 @@ __device__ __forceinline__ DeviceItem load_item(const DecodeParams& params, int 
   return item;
 }
 
-/// Chunks of kTokens tokens of an item that a warp of a CTA of the cluster works on: first, first + kWarps, ... < end;
+/// Chunks of kTokens tokens of an item that a warp of a CTA of the cluster works on: first, first + kChunks, ... < end;
 /// none if the item has no rows for the CTA's row block. Where warps work together each has as many.
 struct ChunkRange {
   int first;
@@ -46,8 +46,8 @@ __device__ __forceinline__ ChunkRange chunk_range(const DeviceItem& item, int cl
   if constexpr (Config::kGroup) {
     const int stages = static_cast<int>(
         static_cast<std::uint32_t>(item.kv_end - item.kv_begin + Config::kGroupTokens - 1) / Config::kGroupTokens);
-    return {(stages * rank >> cluster_shift) * Config::kWarps + warp,
-            (stages * (rank + 1) >> cluster_shift) * Config::kWarps};
+    return {(stages * rank >> cluster_shift) * Config::kChunks + warp,
+            (stages * (rank + 1) >> cluster_shift) * Config::kChunks};
   }
   const int chunks =
       static_cast<int>(static_cast<std::uint32_t>(item.kv_end - item.kv_begin + Config::kTokens - 1) / Config::kTokens);
@@ -67,20 +67,29 @@ enum class Part { both, keys, values };
 template <class Config, Part kPart = Part::both>
 class Loader {
  public:
-  static constexpr int kColumns = Config::kHeadDim / 8;  ///< 16-byte chunks of a row
+  /// 16-byte chunks of a row that a copy of the warp takes. Rows that no power of two of lanes holds come block by block
+  /// of 64 elements, one warpgroup of several taking every second block.
+  static constexpr int kColumns = Config::kHeadDim % 512 == 64 ? 8 : Config::kHeadDim / 8;
+  static constexpr int kBlocks = Config::kHeadDim / 8 / kColumns;
   static constexpr int kRowsPerCopy = 32 / kColumns;
   static constexpr int kCopies = Config::kTokens / kRowsPerCopy;
-  static constexpr int kStep = Config::kWarps * Config::kTokens;  ///< tokens from a chunk of the warp to its next
+  static constexpr int kStep = Config::kChunks * Config::kTokens;  ///< tokens from a chunk of the warp to its next
 
   __device__ __forceinline__ Loader(const DecodeParams& params, std::uint32_t ring, int rank, int warp, int row_block,
-                                    int lane)
-      : params_(params), rank_(rank), warp_(warp), row_block_(row_block), lane_(lane), policy_(params.l2_policy) {
-    shared_ = ring + tile_offset<Config>(lane / kColumns, lane % kColumns);
+                                    int lane, int warpgroup = 0)
+      : params_(params),
+        rank_(rank),
+        warp_(warp),
+        row_block_(row_block),
+        lane_(lane),
+        warpgroup_(warpgroup),
+        policy_(params.l2_policy) {
+    shared_ = ring + warpgroup * Config::kBlockBytes + tile_offset<Config>(lane / kColumns, lane % kColumns);
   }
 
   /// Continues with the chunks of `item`, `range` of them.
   __device__ __forceinline__ void start(const DeviceItem& item, const ChunkRange& range) {
-    chunks_left_ = range.first < range.end ? (range.end - range.first + Config::kWarps - 1) / Config::kWarps : 0;
+    chunks_left_ = range.first < range.end ? (range.end - range.first + Config::kChunks - 1) / Config::kChunks : 0;
     next_ = item.next;
     // Asked for now, needed when this item is used up: nobody waits for it then.
     if (kKeepsFollowing && next_ >= 0) following_ = load_item(params_, next_);
@@ -88,7 +97,7 @@ class Loader {
     tokens_left_ = item.kv_end - token_ - lane_ / kColumns;
     if constexpr (Config::kPaged) {
       table_ = params_.block_table + item.kv_base;
-      column_offset_ = item.kv_head * params_.head_stride + (lane_ % kColumns) * 16;
+      column_offset_ = item.kv_head * params_.head_stride + column();
       kv_end_ = item.kv_end;
       whole_tiles_ = item.kv_begin % 16 == 0 && params_.page_shift >= 4;
       if (chunks_left_ > 0) {
@@ -99,8 +108,7 @@ class Loader {
       }
     } else {
       const std::int64_t offset = static_cast<std::int64_t>(item.kv_base) * 16 +
-                                  std::int64_t{token_ + lane_ / kColumns} * params_.token_stride +
-                                  (lane_ % kColumns) * 16;
+                                  std::int64_t{token_ + lane_ / kColumns} * params_.token_stride + column();
       k_ = static_cast<const char*>(params_.k) + offset;
       v_ = static_cast<const char*>(params_.v) + offset;
     }
@@ -148,6 +156,23 @@ class Loader {
     ptx::commit_copies();
   }
 
+  /// Bytes from a row's begin to what this lane copies first.
+  __device__ __forceinline__ int column() const { return warpgroup_ * 128 + lane_ % kColumns * 16; }
+
+  /// Asks for what this lane takes of a row.
+  __device__ __forceinline__ void copy_row(std::uint32_t shared, const char* from, bool valid) const {
+    if constexpr (kBlocks == 1) {
+      ptx::copy_16(shared, from, valid, policy_);
+    } else {
+      constexpr int kWarpgroups = Config::kWarps / 4;
+#pragma unroll
+      for (int block = 0; block < kBlocks; block += kWarpgroups) {
+        if (kBlocks % kWarpgroups != 0 && block + warpgroup_ >= kBlocks) continue;
+        ptx::copy_16(shared + block * Config::kBlockBytes, from + block * 128, valid, policy_);
+      }
+    }
+  }
+
   /// Where copy i of a tile goes: kRowsPerCopy rows further each, so the exclusive-or pattern of the first repeats.
   __device__ __forceinline__ static std::uint32_t destination(std::uint32_t first, int i) {
     const int row = i * kRowsPerCopy;  // a multiple of kRowsPerCopy: flips only bits that the lane's row has clear
@@ -159,13 +184,13 @@ class Loader {
     const auto row = [&](int i) { return std::int64_t{i * kRowsPerCopy} * params_.token_stride; };
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      if (kKeys) ptx::copy_16(destination(shared, i), k_ + row(i), tokens_left_ > i * kRowsPerCopy, policy_);
+      if (kKeys) copy_row(destination(shared, i), k_ + row(i), tokens_left_ > i * kRowsPerCopy);
     }
     if constexpr (Config::kWholeItem) ptx::commit_copies();  // K is waited for first
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       if (!kValues) continue;
-      ptx::copy_16(destination(shared, i) + Config::kTileBytes, v_ + row(i), tokens_left_ > i * kRowsPerCopy, policy_);
+      copy_row(destination(shared, i) + Config::kTileBytes, v_ + row(i), tokens_left_ > i * kRowsPerCopy);
     }
     const std::int64_t advance = std::int64_t{kStep} * params_.token_stride;
     k_ += advance;
@@ -234,13 +259,13 @@ class Loader {
 #pragma unroll
       for (int j = 0; j < kTileCopies; ++j, k += step) {
         const int i = tile * kTileCopies + j;
-        if (kKeys) ptx::copy_16(destination(shared, i), k, tokens_left_ > i * kRowsPerCopy, policy_);
+        if (kKeys) copy_row(destination(shared, i), k, tokens_left_ > i * kRowsPerCopy);
       }
 #pragma unroll
       for (int j = 0; j < kTileCopies; ++j, v += step) {
         const int i = tile * kTileCopies + j;
         if (!kValues) continue;
-        ptx::copy_16(destination(shared, i) + Config::kTileBytes, v, tokens_left_ > i * kRowsPerCopy, policy_);
+        copy_row(destination(shared, i) + Config::kTileBytes, v, tokens_left_ > i * kRowsPerCopy);
       }
     }
   }
@@ -256,10 +281,9 @@ class Loader {
       const std::int64_t offset =
           page * params_.page_stride + std::int64_t{slot} * params_.token_stride + column_offset_;
       const bool valid = tokens_left_ > i * kRowsPerCopy;
-      if (kKeys) ptx::copy_16(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid, policy_);
+      if (kKeys) copy_row(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid);
       if (!kValues) continue;
-      ptx::copy_16(destination(shared, i) + Config::kTileBytes, static_cast<const char*>(params_.v) + offset, valid,
-                   policy_);
+      copy_row(destination(shared, i) + Config::kTileBytes, static_cast<const char*>(params_.v) + offset, valid);
     }
   }
 
@@ -268,6 +292,7 @@ class Loader {
   int warp_;
   int row_block_;
   int lane_;
+  int warpgroup_;
   std::uint64_t policy_;
   std::uint32_t shared_;  ///< the lane's first place in the first stage
   std::uint32_t place_;   ///< in that of fill_next()

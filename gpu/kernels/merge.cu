@@ -39,11 +39,11 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
   }
 }
 
-template <class Element, int kHeadDim, int kRowTiles>
+template <class Element, int kValueDim, int kRowTiles>
 MergeKernel entry() {
   // Stages and tokens mean nothing here; warps: at most one per fragment.
-  using Shape = Config<Element, kHeadDim, kRowTiles, (kRowTiles * kHeadDim / 16 < 8 ? 4 : 8), 1, 16, false>;
-  return {kHeadDim,
+  using Shape = Config<Element, kValueDim, kRowTiles, (kRowTiles * kValueDim / 16 < 8 ? 4 : 8), 1, 16, false>;
+  return {kValueDim,
           kRowTiles,
           std::is_same_v<Element, __nv_bfloat16>,
           Shape::kThreads,
@@ -57,10 +57,12 @@ std::span<const MergeKernel> merge_kernels() {
       entry<__half, 64, 8>(),         entry<__half, 128, 1>(),        entry<__half, 128, 2>(),
       entry<__half, 128, 4>(),        entry<__half, 128, 8>(),        entry<__half, 256, 1>(),
       entry<__half, 256, 2>(),        entry<__half, 256, 4>(),        entry<__half, 256, 8>(),
+      entry<__half, 512, 2>(),        entry<__half, 512, 4>(),        entry<__half, 512, 8>(),
       entry<__nv_bfloat16, 64, 1>(),  entry<__nv_bfloat16, 64, 2>(),  entry<__nv_bfloat16, 64, 4>(),
       entry<__nv_bfloat16, 64, 8>(),  entry<__nv_bfloat16, 128, 1>(), entry<__nv_bfloat16, 128, 2>(),
       entry<__nv_bfloat16, 128, 4>(), entry<__nv_bfloat16, 128, 8>(), entry<__nv_bfloat16, 256, 1>(),
       entry<__nv_bfloat16, 256, 2>(), entry<__nv_bfloat16, 256, 4>(), entry<__nv_bfloat16, 256, 8>(),
+      entry<__nv_bfloat16, 512, 2>(), entry<__nv_bfloat16, 512, 4>(), entry<__nv_bfloat16, 512, 8>(),
   };
   return all;
 }

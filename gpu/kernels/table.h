@@ -10,6 +10,7 @@ namespace splitwave::gpu {
 /// The compile-time shape of a decode kernel (config.cuh) and what the host needs to launch it.
 struct DecodeKernel {
   std::int32_t head_dim;
+  std::int32_t value_dim;  ///< less than head_dim: values are what keys begin with
   std::int32_t row_tiles;
   std::int32_t warps;
   std::int32_t stages;
@@ -26,7 +27,7 @@ struct DecodeKernel {
 
 /// A merge kernel: merge_kernel(MergeParams), grid (merges, row blocks, parts).
 struct MergeKernel {
-  std::int32_t head_dim;
+  std::int32_t value_dim;
   std::int32_t row_tiles;
   bool bf16;
   std::int32_t threads;
@@ -46,6 +47,8 @@ std::span<const DecodeKernel> f16_d256_group_kernels();
 std::span<const DecodeKernel> bf16_d64_group_kernels();
 std::span<const DecodeKernel> bf16_d128_group_kernels();
 std::span<const DecodeKernel> bf16_d256_group_kernels();
+std::span<const DecodeKernel> f16_latent_kernels();
+std::span<const DecodeKernel> bf16_latent_kernels();
 std::span<const DecodeKernel> f16_d64_single_item_kernels();
 std::span<const DecodeKernel> f16_d128_single_item_kernels();
 std::span<const DecodeKernel> f16_d256_single_item_kernels();

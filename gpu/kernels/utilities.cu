@@ -61,7 +61,7 @@ __device__ __forceinline__ std::int64_t physical_word(const ReadParams& params, 
   if (params.block_table == nullptr) return at;
   const auto word = static_cast<std::uint32_t>(at);
   const std::uint32_t page = word / params.words_per_page;
-  return static_cast<std::int64_t>(__ldg(params.block_table + page)) * params.words_per_page +
+  return static_cast<std::int64_t>(__ldg(params.block_table + page)) * params.page_stride +
          (word - page * params.words_per_page);
 }
 

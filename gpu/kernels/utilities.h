@@ -34,6 +34,7 @@ struct ReadParams {
   std::int64_t words = 0;  ///< 16-byte words of each
   const std::int32_t* block_table = nullptr;
   std::uint32_t words_per_page = 0;  ///< of each; paged only
+  std::uint32_t page_stride = 0;     ///< words from a page of an array to the next; paged only
   std::uint32_t* sink = nullptr;
   std::uint32_t dependent_launch = 0;
 };

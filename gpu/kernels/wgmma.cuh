@@ -26,6 +26,11 @@ __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t shared) {
   return kSwizzle << 62 | kEightRows << 32 | kEightRows << 16 | (shared & 0x3ffffU) >> 4;
 }
 
+/// The operand that begins `bytes` later: one addition, where a descriptor from scratch takes several instructions.
+__device__ __forceinline__ std::uint64_t advance(std::uint64_t descriptor, int bytes) {
+  return descriptor + static_cast<std::uint64_t>(bytes >> 4);
+}
+
 /// Which dimension of the operands is contiguous: that of the sum (K^T Q: the head dimension), or the other one.
 enum class Major : int { k = 0, mn = 1 };
 

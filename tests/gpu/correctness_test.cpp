@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <map>
 
@@ -15,6 +14,7 @@
 #include "schedules/schedules.h"
 #include "tests/gpu/device_fixture.h"
 #include "tests/gpu/half_reference.h"
+#include "tests/gpu/judged_run.h"
 #include "tests/support/battery.h"
 #include "tests/support/tensors.h"
 #include "workloads/tensors.h"
@@ -25,69 +25,26 @@ namespace {
 using cpu_reference::Result;
 using schedules::MergeKind;
 using schedules::Plan;
+using testing::expect_exact;
+using testing::first_config;
+using testing::grid_for;
+using testing::kSchedules;
+using testing::may_be_refused;
+using testing::one_of_each_kind;
+using testing::same_bits;
+using testing::worst_error;
 using workloads::Tensors;
 using workloads::Workload;
 
-const char* const kSchedules[] = {
-    "fa2",           "fixed-split:3",       "fa3",      "seq-aware",      "lean", "lean:ort", "flashinfer",
-    "fixed-size:64", "flashinfer-holistic", "flashmla", "fixed-split:fa2"};
-
 bool supported(const Workload& w) {
   const auto& g = w.geometry;
-  return g.kind != workloads::AttentionKind::mla && (g.head_dim == 64 || g.head_dim == 128 || g.head_dim == 256);
-}
-
-bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
-  return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
-}
-
-KernelConfig first_config(const Workload& w, std::int32_t cluster = 1) {
-  const std::int32_t row_tiles = row_tiles_for(w.geometry, w.geometry.group() * workloads::max_query_len(w));
-  for (const KernelConfig& v : kernel_configs(w)) {
-    if (v.row_tiles == row_tiles && v.cluster == cluster) return v;
-  }
-  return kernel_configs(w).front();
-}
-
-/// The first config of each kind of kernel: warps for themselves, and together where the device has that.
-std::vector<KernelConfig> one_of_each_kind(const Workload& w, std::int32_t cluster = 1) {
-  std::vector<KernelConfig> all = {first_config(w, cluster)};
-  for (const KernelConfig& v : kernel_configs(w)) {
-    if (v.group && v.cluster == cluster && all.size() < 2) all.push_back(v);
-  }
-  return all;
-}
-
-schedules::Grid grid_for(const Workload& w, const KernelConfig& v) {
-  schedules::Grid grid = grid_of(w, v);
-  grid.tile_kv = 64;
-  return grid;
-}
-
-/// Runs and judges one plan. The message names what was run.
-void expect_exact(const Workload& w, const Tensors& tensors, const Result<double>& exact, const Plan& plan,
-                  const KernelConfig& v, const LaunchOptions& options = {}) {
-  SCOPED_TRACE(w.name + " " + to_string(w.geometry.dtype) + " " + plan.schedule + " " +
-               schedules::to_string(plan.merge) + " " + to_string(v));
-  const HostResult out = run(w, tensors, plan, v, options);
-  const Result<float> result{out.output, out.lse};
-  const cpu_reference::Errors errors = cpu_reference::compare(result, exact);
-  EXPECT_TRUE(cpu_reference::acceptable(errors, cpu_reference::tolerance(w.geometry.dtype)))
-      << "worst row " << errors.worst_row_relative_l2 << " lse " << errors.lse_max_relative << " non-finite "
-      << errors.mismatched_non_finite;
+  if (g.kind == workloads::AttentionKind::mla) return g.head_dim == 576 && g.value_dim == 512;
+  return g.head_dim == 64 || g.head_dim == 128 || g.head_dim == 256;
 }
 
 /// Each CTA of a cluster would take its further lists from the queue by itself.
 bool takes_further_lists(const Plan& plan, const KernelConfig& v) {
   return plan.dispatch == schedules::Dispatch::queue && v.cluster > 1 && plan.lists() > plan.workers;
-}
-
-/// Why a plan may be refused: its merge waits for more CTAs than are resident, or its queue holds tiles of more rows
-/// than a CTA takes.
-bool may_be_refused(const Plan& plan, const KernelConfig& v) {
-  const bool several_row_blocks = std::any_of(plan.outputs.begin(), plan.outputs.end(),
-                                              [&](const auto& tile) { return tile.rows() > 8 * v.row_tiles; });
-  return plan.merge == MergeKind::host_cta || (plan.dispatch == schedules::Dispatch::queue && several_row_blocks);
 }
 
 class Correctness : public testing::DeviceTest {};
@@ -292,14 +249,6 @@ TEST_F(Correctness, EverySingleItemKernelOnce) {
   run_each_single_item_kernel(testing::decode("ragged", testing::geometry(16, 2, 128), {150, 131}));
 }
 
-double worst_error(const std::vector<float>& output, const std::vector<double>& exact) {
-  double worst = 0;
-  for (std::size_t i = 0; i < output.size(); ++i) {
-    worst = std::max(worst, std::abs(static_cast<double>(output[i]) - exact[i]));
-  }
-  return worst;
-}
-
 /// What FlashAttention's own tests ask: at most twice the error of attention with every intermediate in the dtype.
 TEST_F(Correctness, AtMostTwiceTheErrorOfAPlainReference) {
   for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
@@ -347,8 +296,7 @@ TEST_F(Correctness, EveryMergeGivesTheSameBits) {
         results[merge] = run(w, tensors, plan, v);
       }
       for (const auto& [merge, result] : results) {
-        EXPECT_TRUE(same_bits(result.output, results.begin()->second.output)) << schedules::to_string(merge);
-        EXPECT_TRUE(same_bits(result.lse, results.begin()->second.lse)) << schedules::to_string(merge);
+        EXPECT_TRUE(same_bits(result, results.begin()->second)) << schedules::to_string(merge);
       }
     }
   }
@@ -369,8 +317,7 @@ TEST_F(Correctness, HundredRunsAreBitwiseEqual) {
       decoder.synchronize();
       const HostResult result = on_device.download();
       if (i == 0) first = result;
-      ASSERT_TRUE(same_bits(first.output, result.output)) << i << " " << to_string(v);
-      ASSERT_TRUE(same_bits(first.lse, result.lse)) << i << " " << to_string(v);
+      ASSERT_TRUE(same_bits(first, result)) << i << " " << to_string(v);
     }
   }
 }

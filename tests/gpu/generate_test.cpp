@@ -48,5 +48,24 @@ TEST_F(Generate, SameBitsAsTheCpu) {
   }
 }
 
+TEST_F(Generate, ALatentCacheIsKeysAlone) {
+  for (const std::int32_t page : {0, 64}) {
+    Workload w = testing::decode("latent", testing::mla(16), {100, 0, 33, 1});
+    if (page > 0) w = testing::paged(w, page);
+    const Tensors expected = workloads::make_tensors(w, testing::kTensorBytes);
+    const DeviceTensors generated = DeviceTensors::generate(w, 2);
+    const Tensors actual = generated.download_tensors();
+    EXPECT_TRUE(actual.q == expected.q);
+    EXPECT_TRUE(actual.v.empty());
+    EXPECT_EQ(generated.pointers(1).v, nullptr);
+    for (std::int32_t r = 0; r < 4; ++r) {
+      for (std::int32_t t = 0; t < w.requests[static_cast<std::size_t>(r)].context_len; ++t) {
+        const auto at = static_cast<std::ptrdiff_t>(2 * k_row(w, expected, r, t, 0));
+        EXPECT_TRUE(std::equal(actual.k.begin() + at, actual.k.begin() + at + 1152, expected.k.begin() + at));
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace splitwave::gpu

@@ -170,7 +170,7 @@ TEST_F(Stress, ThousandStepsOfGrowingContexts) {
   capacity.merges = 6;
   capacity.partials = 200;
   capacity.row_tiles = v.row_tiles;
-  capacity.head_dim = 64;
+  capacity.value_dim = 64;
   Decoder decoder(capacity);
   LaunchOptions options;
   options.replayable = true;

@@ -40,7 +40,7 @@ void add(Partial& to, const Partial& from) {
 
 /// The shape of kernels that write the same partial results.
 struct Shape {
-  std::int32_t head_dim = 0;
+  std::int32_t value_dim = 0;
   std::int32_t rows = 0;  ///< of a row block
   bool bf16 = false;
 };
@@ -64,9 +64,9 @@ double element(const Shape& shape, const void* row, std::int32_t index) {
 }
 
 void write(const Shape& shape, void* output, float* lse, std::int64_t row, const Partial& result) {
-  auto* const to = checked(static_cast<std::uint16_t*>(output) + row * shape.head_dim, shape.head_dim);
+  auto* const to = checked(static_cast<std::uint16_t*>(output) + row * shape.value_dim, shape.value_dim);
   if (to == nullptr || (lse != nullptr && checked(lse + row, 1) == nullptr)) return;
-  for (std::int32_t e = 0; e < shape.head_dim; ++e) {
+  for (std::int32_t e = 0; e < shape.value_dim; ++e) {
     const double value = result.sum == 0 ? 0 : result.output[static_cast<std::size_t>(e)] / result.sum;
     to[e] = static_cast<std::uint16_t>(workloads::round_to_bits(dtype(shape), static_cast<float>(value)));
   }
@@ -85,13 +85,13 @@ struct Partials {
   std::int32_t cluster_shift;
 
   float* output(std::int64_t slot, std::int64_t row_block, std::int32_t row) const {
-    return outputs + ((slot * row_blocks + row_block) * shape.rows + row) * shape.head_dim;
+    return outputs + ((slot * row_blocks + row_block) * shape.rows + row) * shape.value_dim;
   }
   float* sum(std::int64_t slot, std::int64_t row_block, std::int32_t row) const {
     return sums + (((slot * row_blocks + row_block) << cluster_shift) * shape.rows + row) * 2;
   }
   bool there(std::int64_t slot, std::int64_t row_block, std::int32_t row) const {
-    return checked(output(slot, row_block, row), shape.head_dim) != nullptr &&
+    return checked(output(slot, row_block, row), shape.value_dim) != nullptr &&
            checked(sum(slot, row_block, row), 2) != nullptr;
   }
   void put(std::int64_t slot, std::int64_t row_block, std::int32_t row, const Partial& partial) const {
@@ -101,9 +101,9 @@ struct Partials {
     sum(slot, row_block, row)[1] = static_cast<float>(partial.sum);
   }
   Partial take(std::int64_t slot, std::int64_t row_block, std::int32_t row) const {
-    if (!there(slot, row_block, row)) return {std::vector<double>(static_cast<std::size_t>(shape.head_dim)), 0, 0};
+    if (!there(slot, row_block, row)) return {std::vector<double>(static_cast<std::size_t>(shape.value_dim)), 0, 0};
     const float* const from = output(slot, row_block, row);
-    return {{from, from + shape.head_dim}, sum(slot, row_block, row)[0], sum(slot, row_block, row)[1]};
+    return {{from, from + shape.value_dim}, sum(slot, row_block, row)[0], sum(slot, row_block, row)[1]};
   }
 };
 
@@ -117,7 +117,7 @@ class Decode {
  public:
   Decode(const DecodeKernel& kernel, const KernelLaunch& launch, const DecodeParams& params)
       : kernel_(kernel),
-        shape_{kernel.head_dim, 8 * kernel.row_tiles, kernel.bf16},
+        shape_{kernel.value_dim, 8 * kernel.row_tiles, kernel.bf16},
         launch_(launch),
         p_(params),
         row_blocks_(params.uniform.parts > 0 ? 1 : launch.grid.y),
@@ -243,18 +243,19 @@ class Decode {
   /// Packed row `row` of the item's tile.
   Partial attend(const DeviceItem& item, std::int32_t row) const {
     const std::int64_t q_row = output_row(item.query_row, row, item.head_count, p_.query_heads);
-    const auto* const q = static_cast<const std::uint16_t*>(p_.q) + q_row * shape_.head_dim;
+    const auto* const q = static_cast<const std::uint16_t*>(p_.q) + q_row * kernel_.head_dim;
     Partial all;
-    all.output.resize(static_cast<std::size_t>(shape_.head_dim));
+    all.output.resize(static_cast<std::size_t>(shape_.value_dim));
     for (std::int32_t position = item.kv_begin; position < item.kv_end; ++position) {
       if (!sees(item, row, position)) continue;
-      const std::byte* const k = checked(kv_row(p_.k, item, position), std::int64_t{2} * shape_.head_dim);
-      const std::byte* const v = checked(kv_row(p_.v, item, position), std::int64_t{2} * shape_.head_dim);
+      const std::byte* const k = checked(kv_row(p_.k, item, position), std::int64_t{2} * kernel_.head_dim);
+      const void* const values = kernel_.value_dim < kernel_.head_dim ? p_.k : p_.v;
+      const std::byte* const v = checked(kv_row(values, item, position), std::int64_t{2} * shape_.value_dim);
       if (k == nullptr || v == nullptr) continue;
       Partial token;
       double score = 0;
-      for (std::int32_t e = 0; e < shape_.head_dim; ++e) score += element(shape_, q, e) * element(shape_, k, e);
-      for (std::int32_t e = 0; e < shape_.head_dim; ++e) token.output.push_back(element(shape_, v, e));
+      for (std::int32_t e = 0; e < kernel_.head_dim; ++e) score += element(shape_, q, e) * element(shape_, k, e);
+      for (std::int32_t e = 0; e < shape_.value_dim; ++e) token.output.push_back(element(shape_, v, e));
       token.largest = score * static_cast<double>(p_.scale_log2);
       token.sum = 1;
       add(all, token);
@@ -271,7 +272,7 @@ class Decode {
 };
 
 void merge(const MergeKernel& kernel, const KernelLaunch& launch, const MergeParams& p) {
-  const Shape shape{kernel.head_dim, 8 * kernel.row_tiles, kernel.bf16};
+  const Shape shape{kernel.value_dim, 8 * kernel.row_tiles, kernel.bf16};
   const std::int64_t row_blocks = launch.grid.y;
   const Partials partials{shape, const_cast<float*>(p.partials), const_cast<float*>(p.partial_sums), row_blocks,
                           p.cluster_shift};
@@ -349,7 +350,7 @@ std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16) {
   std::vector<DecodeKernel> all;
   for (const bool masked : {false, true}) {
     for (const std::int32_t row_tiles : {1, 2, 4}) {
-      add_both(all, {head_dim, row_tiles, 4, 2, 32, false, masked, false, 0, bf16, 0, 0, nullptr});
+      add_both(all, {head_dim, head_dim, row_tiles, 4, 2, 32, false, masked, false, 0, bf16, 0, 0, nullptr});
     }
   }
   return all;
@@ -358,8 +359,18 @@ std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16) {
 std::vector<DecodeKernel> single_item_kernels(std::int32_t head_dim, bool bf16) {
   std::vector<DecodeKernel> all;
   for (const std::int32_t cluster : {1, 2, 4}) {
-    add_both(all, {head_dim, 1, 4, 2, 32, false, false, false, cluster, bf16, 0, 0, nullptr});
-    add_both(all, {head_dim, 1, 4, 1, 32, false, false, false, cluster, bf16, 0, 0, nullptr});
+    add_both(all, {head_dim, head_dim, 1, 4, 2, 32, false, false, false, cluster, bf16, 0, 0, nullptr});
+    add_both(all, {head_dim, head_dim, 1, 4, 1, 32, false, false, false, cluster, bf16, 0, 0, nullptr});
+  }
+  return all;
+}
+
+std::vector<DecodeKernel> latent_kernels(bool bf16) {
+  std::vector<DecodeKernel> all;
+  for (const bool masked : {false, true}) {
+    for (const std::int32_t row_tiles : {2, 4}) {
+      add_both(all, {576, 512, row_tiles, 4, 2, 16, false, masked, true, 0, bf16, 0, 0, nullptr});
+    }
   }
   return all;
 }
@@ -378,10 +389,10 @@ std::span<const DecodeKernel> single_item() {
 
 std::vector<MergeKernel> all_merge_kernels() {
   std::vector<MergeKernel> all;
-  for (const std::int32_t head_dim : {64, 128, 256}) {
+  for (const std::int32_t value_dim : {64, 128, 256, 512}) {
     for (const std::int32_t row_tiles : {1, 2, 4}) {
       for (const bool bf16 : {false, true}) {
-        MergeKernel kernel{head_dim, row_tiles, bf16, 128, 1, nullptr};
+        MergeKernel kernel{value_dim, row_tiles, bf16, 128, 1, nullptr};
         kernel.function = register_kernel<MergeParams>(
             [kernel](const KernelLaunch& launch, const MergeParams& params) { merge(kernel, launch, params); });
         all.push_back(kernel);
@@ -431,6 +442,14 @@ std::span<const DecodeKernel> bf16_d256_single_item_kernels() {
 }
 
 // Kernels whose warps work together have no stand-ins: the host chooses and launches them as it does the others.
+std::span<const DecodeKernel> f16_latent_kernels() {
+  static const std::vector<DecodeKernel> all = latent_kernels(false);
+  return all;
+}
+std::span<const DecodeKernel> bf16_latent_kernels() {
+  static const std::vector<DecodeKernel> all = latent_kernels(true);
+  return all;
+}
 std::span<const DecodeKernel> f16_d64_group_kernels() {
   return {};
 }

@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/kernels/group_instances.cuh"
+
+namespace splitwave::gpu {
+
+std::span<const DecodeKernel> bf16_latent_kernels() {
+  return latent_group_kernels<__nv_bfloat16>();
+}
+
+}  // namespace splitwave::gpu

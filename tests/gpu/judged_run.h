@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// Plans run on the device and judged by the oracle.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "cpu_reference/compare.h"
+#include "cpu_reference/oracle.h"
+#include "gpu/decode.h"
+#include "schedules/schedules.h"
+#include "tests/gpu/device_fixture.h"
+#include "workloads/tensors.h"
+
+namespace splitwave::testing {
+
+inline constexpr const char* kSchedules[] = {
+    "fa2",           "fixed-split:3",       "fa3",      "seq-aware",      "lean", "lean:ort", "flashinfer",
+    "fixed-size:64", "flashinfer-holistic", "flashmla", "fixed-split:fa2"};
+
+inline gpu::KernelConfig first_config(const workloads::Workload& w, std::int32_t cluster = 1) {
+  const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group() * workloads::max_query_len(w));
+  for (const gpu::KernelConfig& v : gpu::kernel_configs(w)) {
+    if (v.row_tiles == row_tiles && v.cluster == cluster) return v;
+  }
+  return gpu::kernel_configs(w).front();
+}
+
+/// The first config of each kind of kernel: warps for themselves, and together where the device has that.
+inline std::vector<gpu::KernelConfig> one_of_each_kind(const workloads::Workload& w, std::int32_t cluster = 1) {
+  std::vector<gpu::KernelConfig> all = {first_config(w, cluster)};
+  for (const gpu::KernelConfig& v : gpu::kernel_configs(w)) {
+    if (v.group && v.cluster == cluster && all.size() < 2) all.push_back(v);
+  }
+  return all;
+}
+
+inline schedules::Grid grid_for(const workloads::Workload& w, const gpu::KernelConfig& v) {
+  schedules::Grid grid = gpu::grid_of(w, v);
+  grid.tile_kv = 64;
+  return grid;
+}
+
+/// Runs and judges one plan. The message names what was run.
+inline void expect_exact(const workloads::Workload& w, const workloads::Tensors& tensors, const cpu_reference::Result<double>& exact, const schedules::Plan& plan,
+                  const gpu::KernelConfig& v, const gpu::LaunchOptions& options = {}) {
+  SCOPED_TRACE(w.name + " " + to_string(w.geometry.dtype) + " " + plan.schedule + " " +
+               schedules::to_string(plan.merge) + " " + gpu::to_string(v));
+  const gpu::HostResult out = gpu::run(w, tensors, plan, v, options);
+  const cpu_reference::Result<float> result{out.output, out.lse};
+  const cpu_reference::Errors errors = cpu_reference::compare(result, exact);
+  EXPECT_TRUE(cpu_reference::acceptable(errors, cpu_reference::tolerance(w.geometry.dtype)))
+      << "worst row " << errors.worst_row_relative_l2 << " lse " << errors.lse_max_relative << " non-finite "
+      << errors.mismatched_non_finite;
+}
+
+/// Why a plan may be refused: its merge waits for more CTAs than are resident, or its queue holds tiles of more rows
+/// than a CTA takes.
+inline bool may_be_refused(const schedules::Plan& plan, const gpu::KernelConfig& v) {
+  const bool several_row_blocks = std::any_of(plan.outputs.begin(), plan.outputs.end(),
+                                              [&](const auto& tile) { return tile.rows() > 8 * v.row_tiles; });
+  return plan.merge == schedules::MergeKind::host_cta || (plan.dispatch == schedules::Dispatch::queue && several_row_blocks);
+}
+
+inline double worst_error(const std::vector<float>& output, const std::vector<double>& exact) {
+  double worst = 0;
+  for (std::size_t i = 0; i < output.size(); ++i) {
+    worst = std::max(worst, std::abs(static_cast<double>(output[i]) - exact[i]));
+  }
+  return worst;
+}
+
+}  // namespace splitwave::testing

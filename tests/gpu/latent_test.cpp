@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+// Multi-head latent attention on the device: one KV head of 576 elements whose first 512 are the value.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "tests/gpu/device_fixture.h"
+#include "tests/gpu/half_reference.h"
+#include "tests/gpu/judged_run.h"
+#include "tests/support/battery.h"
+#include "tests/support/tensors.h"
+
+namespace splitwave::gpu {
+namespace {
+
+using cpu_reference::Result;
+using schedules::MergeKind;
+using schedules::Plan;
+using testing::expect_exact;
+using testing::grid_for;
+using testing::may_be_refused;
+using testing::same_bits;
+using workloads::Tensors;
+using workloads::Workload;
+
+class Latent : public testing::DeviceTest {};
+
+Workload latent(std::int32_t heads, const std::vector<std::int32_t>& lengths, workloads::Dtype dtype,
+                std::int32_t page) {
+  Workload w = testing::decode("latent_" + std::to_string(heads) + "_page" + std::to_string(page), testing::mla(heads),
+                               lengths);
+  w.geometry.dtype = dtype;
+  return page > 0 ? testing::paged(w, page) : w;
+}
+
+TEST_F(Latent, EveryConfigHeadsDtypeAndLayout) {
+  for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
+    for (const std::int32_t heads : {1, 8, 16, 23, 32, 64, 100, 128}) {
+      for (const std::int32_t page : {0, 16, 64, 7}) {
+        const Workload w = latent(heads, {300, 33, 0, 1, 64, 129}, dtype, page);
+        const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+        const Result<double> exact = cpu_reference::attend(w, tensors);
+        for (const KernelConfig& v : kernel_configs(w)) {
+          for (const char* name : {"fixed-split:3", "lean+last_arriver"}) {
+            expect_exact(w, tensors, exact, schedules::make_plan(name, w, grid_for(w, v)), v);
+          }
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Latent, EverySchedule) {
+  const Workload w = latent(16, {1500, 3, 700, 64, 0, 2049}, workloads::Dtype::bf16, 64);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  int runs = 0;
+  for (const KernelConfig& v : kernel_configs(w)) {
+    for (const char* name : testing::kSchedules) {
+      const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+      try {
+        expect_exact(w, tensors, exact, plan, v);
+        ++runs;
+      } catch (const base::InputError& error) {
+        EXPECT_TRUE(may_be_refused(plan, v)) << name << error.what();
+      }
+    }
+  }
+  EXPECT_GT(runs, 25);
+}
+
+TEST_F(Latent, MasksOfSeveralQueries) {
+  for (const std::int32_t heads : {5, 16, 32, 128}) {
+    for (const std::int32_t page : {0, 64}) {
+      Workload w = latent(heads, {300, 33, 4, 129}, workloads::Dtype::f16, page);
+      w = testing::with_queries(w, {2, 4, 4, 1});
+      const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+      const Result<double> exact = cpu_reference::attend(w, tensors);
+      for (const KernelConfig& v : kernel_configs(w)) {
+        for (const char* name : {"fixed-split:3", "lean+last_arriver"}) {
+          expect_exact(w, tensors, exact, schedules::make_plan(name, w, grid_for(w, v)), v);
+        }
+        if (HasFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_F(Latent, EveryMergeGivesTheSameBits) {
+  const Workload w = latent(16, {1500, 3, 700, 64, 0, 2049}, workloads::Dtype::f16, 0);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const KernelConfig& v : kernel_configs(w)) {
+    for (const char* name : {"fixed-split:7", "lean", "fixed-size:256"}) {
+      std::map<MergeKind, HostResult> results;
+      for (const MergeKind merge : {MergeKind::kernel, MergeKind::host_cta, MergeKind::last_arriver}) {
+        const Plan plan = schedules::make_plan(std::string(name) + '+' + to_string(merge), w, grid_for(w, v));
+        expect_exact(w, tensors, exact, plan, v);
+        results[merge] = run(w, tensors, plan, v);
+      }
+      for (const auto& [merge, result] : results) {
+        EXPECT_TRUE(same_bits(result, results.begin()->second)) << schedules::to_string(merge);
+      }
+    }
+  }
+}
+
+TEST_F(Latent, ThousandRunsAreBitwiseEqual) {
+  for (const std::int32_t heads : {16, 32, 64}) {
+    const Workload w = latent(heads, {3000, 17, 800}, workloads::Dtype::f16, 64);
+    const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+    const KernelConfig v = testing::first_config(w);
+    const Plan plan = schedules::make_plan("lean+last_arriver", w, grid_for(w, v));
+    DeviceTensors on_device = DeviceTensors::upload(w, tensors);
+    Decoder decoder(capacity_of(w, plan, v));
+    decoder.set_plan(w, on_device.addressing(), plan, v);
+    HostResult first;
+    for (int i = 0; i < 1000; ++i) {
+      on_device.poison_outputs();
+      decoder.launch(on_device.pointers(0));
+      decoder.synchronize();
+      const HostResult result = on_device.download();
+      if (i == 0) first = result;
+      ASSERT_TRUE(same_bits(first, result)) << i << " " << to_string(v);
+    }
+  }
+}
+
+TEST_F(Latent, AtMostTwiceTheErrorOfAPlainReference) {
+  for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
+    for (const std::int32_t length : {33, 500, 3000}) {
+      const Workload w = latent(16, {length, length}, dtype, 0);
+      const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+      const Result<double> exact = cpu_reference::attend(w, tensors);
+      const double plain = testing::worst_error(testing::half_reference(w, tensors), exact.output);
+      for (const KernelConfig& v : kernel_configs(w)) {
+        for (const char* name : {"fixed-split:1", "fixed-split:3"}) {
+          const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+          EXPECT_LE(testing::worst_error(run(w, tensors, plan, v).output, exact.output), 2 * plain)
+              << length << " " << to_string(dtype) << " " << name << " " << to_string(v);
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Latent, NonFiniteElementsReachOnlyTheRowsThatReadThem) {
+  for (const std::int32_t query_len : {1, 4}) {
+    const Workload w = testing::with_queries(latent(16, {300, 200}, workloads::Dtype::f16, 0), {query_len});
+    for (const std::int32_t element : {5, 550}) {  // of key and value, of the key alone
+      for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+        Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+        workloads::store_element(w.geometry.dtype, tensors.k, k_row(w, tensors, 0, 299, 0) + element, bad);
+        const Result<double> exact = cpu_reference::attend(w, tensors);
+        for (const KernelConfig& v : kernel_configs(w)) {
+          for (const char* name : {"fa2", "fixed-split:3", "lean+last_arriver"}) {
+            const HostResult out = run(w, tensors, schedules::make_plan(name, w, grid_for(w, v)), v);
+            for (std::size_t i = 0; i < out.output.size(); ++i) {
+              ASSERT_EQ(std::isfinite(out.output[i]), std::isfinite(exact.output[i]))
+                  << to_string(v) << " " << name << " query_len " << query_len << " element " << element << " bad "
+                  << bad << " at " << i;
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Latent, EveryItemIsVisitedOnce) {
+  const Workload w = latent(32, {1500, 3, 700, 64, 0, 2049}, workloads::Dtype::f16, 16);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const KernelConfig v = testing::first_config(w);
+  for (const char* name : testing::kSchedules) {
+    const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+    DeviceTensors on_device = DeviceTensors::upload(w, tensors);
+    Decoder decoder(capacity_of(w, plan, v));
+    LaunchOptions options;
+    options.count_visits = true;
+    decoder.set_plan(w, on_device.addressing(), plan, v, options);
+    decoder.launch(on_device.pointers(0));
+    decoder.synchronize();
+    for (const std::uint64_t count : decoder.visits()) EXPECT_EQ(count, 1U) << name;
+  }
+}
+
+TEST_F(Latent, RefusesOtherShapes) {
+  Workload w = latent(16, {300}, workloads::Dtype::f16, 0);
+  w.geometry.head_dim = 320;
+  w.geometry.value_dim = 256;
+  EXPECT_THROW(kernel_configs(w), base::InputError);
+}
+
+}  // namespace
+}  // namespace splitwave::gpu
