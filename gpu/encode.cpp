@@ -54,6 +54,12 @@ DeviceItem idle_item() {
 
 }  // namespace
 
+std::int32_t merge_warps_shift(std::int32_t parts) {
+  std::int32_t shift = 0;
+  while ((1 << shift) < kMostMergeWarps && parts > kPartsPerMergeWarp << shift) ++shift;
+  return shift;
+}
+
 PlanSize size_of(const Plan& plan) {
   PlanSize size;
   size.lists = plan.lists();
@@ -104,8 +110,8 @@ void Encoder::encode_merges(const Plan& plan, std::span<DeviceMerge> merges) con
   std::fill(merges.begin(), merges.end(), DeviceMerge{});
   for (std::size_t i = 0; i < plan.merges.size() && i < merges.size(); ++i) {
     const DeviceItem& output = outputs_[static_cast<std::size_t>(plan.merges[i].output)];
-    merges[i] = {
-        output.slot_begin, output.parts, output.query_row, output.row_begin, output.rows, output.head_count, {}};
+    merges[i] = {output.slot_begin, output.parts,      output.query_row, output.row_begin,
+                 output.rows,       output.head_count, merge_warps_shift(output.parts), {}};
   }
 }
 

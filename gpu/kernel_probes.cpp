@@ -232,9 +232,10 @@ Workload probe_workload(std::int32_t head_dim, std::int32_t rows, bool paged, bo
   const std::int32_t queries = masked ? 2 : 1;
   w.geometry.query_heads = rows / queries;
   w.geometry.kv_heads = 1;
+  const bool latent = head_dim == kLatentDim;
   w.geometry.head_dim = head_dim;
-  w.geometry.value_dim = head_dim;
-  w.geometry.kind = workloads::AttentionKind::mqa;
+  w.geometry.value_dim = latent ? 512 : head_dim;
+  w.geometry.kind = latent ? workloads::AttentionKind::mla : workloads::AttentionKind::mqa;
   w.geometry.causal = masked;
   if (paged) {
     w.kv.layout = workloads::KvLayout::paged;

@@ -63,7 +63,11 @@ KernelResources resources(const workloads::Workload& workload, const KernelConfi
 /// Tokens of a worker's round.
 std::int32_t round_tokens(const KernelConfig& config);
 
-/// Probes every config of one geometry: head_dim 64, 128 or 256 with as many query rows as its kernels take, f16.
+/// Head dimension of the probes of MLA, with values of 512.
+inline constexpr std::int32_t kLatentDim = 576;
+
+/// Probes every config of one geometry: head_dim 64, 128, 256 or kLatentDim with as many query rows as its kernels
+/// take, f16.
 /// Throws as kernel_configs() and Decoder do.
 void probe_kernels(std::int32_t head_dim, bool paged, bool masked, const MeasureOptions& options,
                    const std::function<void(const KernelProbe&)>& found);

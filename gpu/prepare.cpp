@@ -98,14 +98,27 @@ DecodeParams decode_params(const Workload& workload, const KvAddressing& address
   return params;
 }
 
-MergeParams merge_params(const DecodeParams& decode, const LaunchOptions& options, const Workspace& workspace) {
+/// Replayed launches get plans that are not known yet.
+std::int32_t most_merge_warps_shift(const Plan& plan, const LaunchOptions& options) {
+  if (options.replayable) return merge_warps_shift(std::numeric_limits<std::int16_t>::max());
+  std::int32_t shift = 0;
+  for (const schedules::Merge& merge : plan.merges) {
+    shift = std::max(shift, merge_warps_shift(merge.slot_end - merge.slot_begin));
+  }
+  return shift;
+}
+
+MergeParams merge_params(const DecodeParams& decode, const Plan& plan, const LaunchOptions& options,
+                         const Workspace& workspace) {
   MergeParams params;
+  params.warps_shift = most_merge_warps_shift(plan, options);
   params.merges = reinterpret_cast<const DeviceMerge*>(workspace.tables.get() + workspace.merges_offset());
   params.partials = workspace.partials.get();
   params.partial_sums = workspace.partial_sums.get();
   params.query_heads = decode.query_heads;
   params.cluster_shift = decode.cluster_shift;
-  params.dependent_launch = options.overlap == Overlap::none ? 0 : kWaitFirst | kTriggerFirst;
+  params.dependent_launch = kWaitFirst;
+  if (options.overlap != Overlap::none) params.dependent_launch |= kTriggerFirst;
   return params;
 }
 
@@ -193,8 +206,8 @@ Launch merge_launch(const Workload& workload, const Plan& plan, const KernelConf
   launch.function = kernel.function;
   launch.threads = kernel.threads;
   launch.grid = dim3(static_cast<unsigned>(std::max<std::size_t>(1, merges)), static_cast<unsigned>(row_blocks),
-                     static_cast<unsigned>(kernel.parts));
-  launch.overlaps = options.overlap != Overlap::none;
+                     static_cast<unsigned>(kernel.parts << most_merge_warps_shift(plan, options)));
+  launch.overlaps = current_device().compute_capability >= 90;
   return launch;
 }
 
@@ -273,7 +286,9 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
   next.decode = decode_launch(workload, plan, config, options, next.params.uniform, capacity, known);
   next.separate_merge = plan.merge == MergeKind::kernel && capacity.merges > 0 && !options.skip_merge_kernel;
   if (next.separate_merge) {
-    next.merge_params = merge_params(next.params, options, workspace);
+    // Its CTAs come while the last ones of the decode kernel work, and wait for their end.
+    next.params.dependent_launch |= kTriggerLate;
+    next.merge_params = merge_params(next.params, plan, options, workspace);
     next.merge = merge_launch(workload, plan, config, options, capacity);
   }
   if (options.count_visits) {

@@ -19,9 +19,10 @@ bool is_masked(const Workload& workload) {
 
 bool covers(const KernelVariant& variant, const workloads::Geometry& g, const Machine& machine, bool masked) {
   if (variant.kernel.instruction == MmaInstruction::wgmma && !has_wgmma(machine)) return false;
+  const bool latent = g.kind == workloads::AttentionKind::mla;
+  if (latent != (variant.value_dim > 0) || g.value_dim != (latent ? variant.value_dim : g.head_dim)) return false;
   return !variant.kernel.config.empty() && g.head_dim >= variant.head_dim_least &&
-         g.head_dim <= variant.head_dim_most && g.head_dim == g.value_dim && g.dtype != workloads::Dtype::f32 &&
-         variant.kernel.masked == masked;
+         g.head_dim <= variant.head_dim_most && g.dtype != workloads::Dtype::f32 && variant.kernel.masked == masked;
 }
 
 /// The variant's kernel with clusters of this size.

@@ -105,6 +105,10 @@ struct KernelProfile {
   double merge_batch_seconds = 0;  ///< of each further batch
   double merge_kernel_batch_seconds = 0;       ///< the same of a separate merge kernel
   double merge_kernel_seconds_per_split = -1;  ///< of a separate merge kernel; negative: merge_seconds_per_split
+  /// Splits that one warp of a merge kernel combines before two share them, then four, up to merge_kernel_most_warps;
+  /// 0: one warp combines any number.
+  std::int32_t merge_kernel_warp_splits = 0;
+  std::int32_t merge_kernel_most_warps = 1;
 };
 
 /// From the end of the kernel before to the start of this one's first CTA: the machine's launch, or, where CTAs already
@@ -134,6 +138,7 @@ struct KernelVariant {
   std::int64_t cluster_shared_bytes = 0;  ///< in place of shared_bytes in clusters
   std::int32_t head_dim_least = 0;
   std::int32_t head_dim_most = 0;
+  std::int32_t value_dim = 0;    ///< of MLA, whose values lie in the keys; 0: not MLA. Compiled configs only
   std::int32_t group_least = 1;  ///< query heads per KV head
   std::int32_t group_most = 65536;
 };

@@ -19,8 +19,8 @@ using base::JsonValue;
 
 constexpr std::array<std::string_view, 7> kKeys = {"format", "name",      "title",   "instruction",
                                                    "source", "constants", "variants"};
-constexpr std::array<std::string_view, 7> kVariantKeys = {"head_dim", "group",       "config",   "rows",
-                                                          "masked",   "instruction", "constants"};
+constexpr std::array<std::string_view, 8> kVariantKeys = {"head_dim", "value_dim", "group",       "config",
+                                                          "rows",     "masked",    "instruction", "constants"};
 constexpr std::array<std::string_view, 4> kInstructions = {"mma.sync", "wgmma", "cuda_core", "tcgen05"};
 
 /// Which constants a kernel must have over common and variant part together.
@@ -81,6 +81,8 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.flag_reset_seconds, constants.optional_number("flag_reset", "ns", 1e-9, 0, 1e6));
   whole(kernel.merge_batch_splits, "merge_splits_per_batch", "1", 1, 1024);
   take(kernel.merge_batch_seconds, constants.optional_number("merge_batch", "ns", 1e-9, 0, 1e6));
+  whole(kernel.merge_kernel_warp_splits, "merge_kernel_warp_splits", "1", 1, 1024);
+  whole(kernel.merge_kernel_most_warps, "merge_kernel_most_warps", "1", 1, 32);
   take(kernel.merge_kernel_batch_seconds, constants.optional_number("merge_kernel_batch", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_kernel_seconds_per_split, constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
   take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
@@ -158,6 +160,7 @@ KernelVariant read_variant(const KernelProfile& common, const JsonValue* common_
   if (const auto config = fields.optional_label("config")) {
     variant.kernel.config = *config;
     variant.kernel.most_rows = fields.int32("rows", 1, 65536);
+    variant.value_dim = fields.optional_int32("value_dim", 1, 65536).value_or(0);
     variant.kernel.masked = fields.optional_boolean("masked").value_or(false);
     if (const auto instruction = fields.optional_choice("instruction", kInstructions)) {
       variant.kernel.instruction = static_cast<MmaInstruction>(*instruction);

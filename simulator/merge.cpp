@@ -36,8 +36,9 @@ double merge_kernel_seconds(const workloads::Workload& workload, const Plan& pla
   const double work = row_splits * kernel.merge_seconds_per_row_split / machine.sms;
   const double per_split = kernel.merge_kernel_seconds_per_split < 0 ? kernel.merge_seconds_per_split
                                                                      : kernel.merge_kernel_seconds_per_split;
-  return kernel.merge_launch_seconds + per_split * most +
-         kernel.merge_kernel_batch_seconds * further_batches(kernel, most) + std::max(traffic, work);
+  const std::int32_t serial = splits_per_warp(kernel, most);
+  return kernel.merge_launch_seconds + per_split * serial +
+         kernel.merge_kernel_batch_seconds * further_batches(kernel, serial) + std::max(traffic, work);
 }
 
 bool has_merge_kernel(const Plan& plan, const Machine& machine, const KernelProfile& kernel) {
@@ -149,6 +150,13 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelP
 }
 
 }  // namespace
+
+std::int32_t splits_per_warp(const KernelProfile& kernel, std::int32_t splits) {
+  if (kernel.merge_kernel_warp_splits == 0) return splits;
+  std::int32_t warps = 1;
+  while (warps < kernel.merge_kernel_most_warps && splits > kernel.merge_kernel_warp_splits * warps) warps *= 2;
+  return (splits + warps - 1) / warps;
+}
 
 double separate_merge_seconds(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
                               const KernelProfile& kernel) {

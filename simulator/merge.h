@@ -16,6 +16,9 @@ struct MergeCost {
   double wait_slot_seconds = 0;   ///< slots of hosts that wait for their peers
 };
 
+/// Of an output's splits those that one warp of a merge kernel combines, one behind the other.
+std::int32_t splits_per_warp(const KernelProfile& kernel, std::int32_t splits);
+
 /// Seconds of the launch beside the plan's own: a kernel that merges, or one that resets its queue or its flags. 0 if
 /// there is none.
 double separate_merge_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,

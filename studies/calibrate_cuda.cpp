@@ -160,7 +160,7 @@ void add_probe(Work& work, std::vector<gpu::KernelProbe>& probes, const gpu::Ker
 std::vector<gpu::KernelProbe> probe_all_kernels(Work& work) {
   std::vector<gpu::KernelProbe> probes;
   const auto found = [&](const gpu::KernelProbe& probe) { add_probe(work, probes, probe); };
-  for (const std::int32_t head_dim : {64, 128, 256}) {
+  for (const std::int32_t head_dim : {64, 128, 256, gpu::kLatentDim}) {
     for (const auto& [paged, masked] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
       gpu::probe_kernels(head_dim, paged, masked, probe_options(), found);
     }

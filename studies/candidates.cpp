@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "simulator/bandwidth.h"
+#include "simulator/merge.h"
 #include "simulator/simulate.h"
 
 namespace splitwave::studies {
@@ -84,14 +85,16 @@ enum class Merging { last_arriver, kernel };
 double merge_bound(const KernelProfile& kernel, const simulator::Machine& machine, std::int64_t parts,
                    Merging merging) {
   if (parts <= 1) return 0;
-  const auto count = static_cast<double>(parts);
-  const auto further = static_cast<double>(kernel.merge_batch_splits > 0 ? (parts - 1) / kernel.merge_batch_splits : 0);
+  const auto further = [&](std::int64_t count) {
+    return static_cast<double>(kernel.merge_batch_splits > 0 ? (count - 1) / kernel.merge_batch_splits : 0);
+  };
   if (merging == Merging::kernel) {
-    return kernel.merge_launch_seconds + std::max(0.0, kernel.merge_kernel_seconds_per_split) * count +
-           kernel.merge_kernel_batch_seconds * further;
+    const std::int32_t serial = simulator::splits_per_warp(kernel, static_cast<std::int32_t>(parts));
+    return kernel.merge_launch_seconds + std::max(0.0, kernel.merge_kernel_seconds_per_split) * serial +
+           kernel.merge_kernel_batch_seconds * further(serial);
   }
-  return machine.flag_seconds + kernel.merge_seconds + kernel.merge_seconds_per_split * count +
-         kernel.merge_batch_seconds * further;
+  return machine.flag_seconds + kernel.merge_seconds + kernel.merge_seconds_per_split * static_cast<double>(parts) +
+         kernel.merge_batch_seconds * further(parts);
 }
 
 /// Of even splits of a uniform batch.

@@ -105,6 +105,7 @@ class Writer {
     Json variant = {{"head_dim", {d, d}}, {"config", gpu::name_without_cluster(c)}, {"rows", 8 * c.row_tiles}};
     if (probed_.masked) variant["masked"] = true;
     if (c.group) variant["instruction"] = "wgmma";
+    if (probed_.geometry.kind == workloads::AttentionKind::mla) variant["value_dim"] = probed_.geometry.value_dim;
     variant["constants"] = std::move(constants_);
     return variant;
   }
@@ -126,7 +127,8 @@ class Writer {
 
   /// Of a worker's first round from L2, each CTA of a cluster its own part.
   double transfer(std::int32_t cluster) const {
-    const double bytes = 4.0 * probed_.geometry.head_dim * times_.round(cluster) / cluster;
+    const double bytes = static_cast<double>(workloads::kv_bytes_per_token(probed_.geometry)) * times_.round(cluster) /
+                         cluster;
     return bytes / base_.ring_l2_bytes_per_second * 1e9;
   }
 
@@ -267,9 +269,10 @@ class Writer {
     const double kernel_split = std::max(0.0, (kernel(8) - kernel(2)) / 6);
     add_ns("merge_launch", (kernel(2) + kernel(8)) / 2 - 5 * kernel_split + base_.launch_later_seconds * 1e9);
     add_ns("merge_kernel_per_split", kernel_split);
-    add_ns("merge_kernel_batch", (kernel(32) - kernel(8) - 24 * kernel_split) / 3);
+    // Of 32 parts two warps have 16 each, one batch more than of 8, and add up what they have.
+    add_ns("merge_kernel_batch", kernel(32) - kernel(8) - 8 * kernel_split);
     // A cluster's CTAs share the fragments, which each one's warps take in turn.
-    const std::int32_t fragments = probed_.config.row_tiles * probed_.geometry.head_dim / 16;
+    const std::int32_t fragments = probed_.config.row_tiles * probed_.geometry.value_dim / 16;
     const auto turns = [&](std::int32_t count) {
       return std::ceil(static_cast<double>(std::max(1, count)) / probed_.config.warps);
     };

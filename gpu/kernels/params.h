@@ -56,7 +56,8 @@ struct alignas(16) DeviceMerge {
   std::uint16_t row_begin;
   std::uint16_t rows;
   std::int32_t head_count;
-  std::int32_t unused[3];
+  std::int32_t warps_shift;  ///< log2 of the warps that share the parts of a fragment
+  std::int32_t unused[2];
 };
 static_assert(sizeof(DeviceMerge) == 32);
 
@@ -144,6 +145,7 @@ struct MergeParams {
   float* lse = nullptr;
   std::int32_t query_heads = 0;
   std::int32_t cluster_shift = 0;
+  std::int32_t warps_shift = 0;  ///< the most of any merge: so many warps each fragment has
   std::uint32_t dependent_launch = 0;
   TimelineRecord* merges_recorded = nullptr;  ///< TimelineArrays::merges, with CTAs of this grid
 };

@@ -44,7 +44,8 @@ class Probes {
     for (const std::int32_t parts : {2, 8, 32}) {
       const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
       add(ProbeKind::splits, parts, true, first + merge);
-      add(ProbeKind::kernel, parts, true, first + kCrowd + merge + 500);
+      const double in_kernel = kMerge + std::min(parts, 16) * kPerSplit + (parts > 8 ? kBatch : 0);  // two warps for 32
+      add(ProbeKind::kernel, parts, true, first + kCrowd + in_kernel + 500);
     }
     add(ProbeKind::unmerged, gpu::kMergedLists, true, first + kCrowd);
     add(ProbeKind::table, round, false, kLaunch + kEmptySingle + kLatency + kChainSingle + 80);
@@ -55,6 +56,7 @@ class Probes {
   void add(ProbeKind kind, std::int32_t count, bool any, double ns) {
     gpu::KernelProbe probe;
     probe.geometry.head_dim = 128;
+    probe.geometry.value_dim = 128;
     probe.config.stages = 2;
     probe.kind = kind;
     probe.count = count;
