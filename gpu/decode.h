@@ -23,9 +23,9 @@ namespace splitwave::gpu {
 
 /// Device memory of one attention call. Elements of geometry.dtype.
 struct DevicePointers {
-  const void* q = nullptr;  ///< [query token][query head][head_dim], dense, 16-byte aligned
-  const void* k = nullptr;  ///< by KvAddressing, 16-byte aligned
-  const void* v = nullptr;  ///< null for MLA, whose values are what keys begin with
+  const void* q = nullptr;                    ///< [query token][query head][head_dim], dense, 16-byte aligned
+  const void* k = nullptr;                    ///< by KvAddressing, 16-byte aligned
+  const void* v = nullptr;                    ///< null for MLA, whose values are what keys begin with
   const std::int32_t* block_table = nullptr;  ///< paged only
   void* output = nullptr;                     ///< [query token][query head][value_dim]
   float* lse = nullptr;                       ///< [query token][query head], natural log; null: not wanted

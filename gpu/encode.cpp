@@ -110,8 +110,14 @@ void Encoder::encode_merges(const Plan& plan, std::span<DeviceMerge> merges) con
   std::fill(merges.begin(), merges.end(), DeviceMerge{});
   for (std::size_t i = 0; i < plan.merges.size() && i < merges.size(); ++i) {
     const DeviceItem& output = outputs_[static_cast<std::size_t>(plan.merges[i].output)];
-    merges[i] = {output.slot_begin, output.parts,      output.query_row, output.row_begin,
-                 output.rows,       output.head_count, merge_warps_shift(output.parts), {}};
+    merges[i] = {output.slot_begin,
+                 output.parts,
+                 output.query_row,
+                 output.row_begin,
+                 output.rows,
+                 output.head_count,
+                 merge_warps_shift(output.parts),
+                 {}};
   }
 }
 

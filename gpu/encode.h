@@ -17,13 +17,13 @@ namespace splitwave::gpu {
 /// Most that a 16-bit field of DeviceItem holds.
 inline constexpr std::int64_t kMost16 = 65535;
 
-/// A warp of the merge kernel combines up to so many parts of a fragment. Up to kMostMergeWarps share more, and the first
-/// of them adds up what they have.
+/// A warp of the merge kernel combines up to so many parts of a fragment. Up to kMostMergeWarps share more, and the
+/// first of them adds up what they have.
 inline constexpr std::int32_t kPartsPerMergeWarp = 16;
 inline constexpr std::int32_t kMostMergeWarps = 8;
 
-/// log2 of the warps that share a fragment of an output in so many parts. It depends on these alone, so that an output's
-/// bits do not depend on what else is in the batch.
+/// log2 of the warps that share a fragment of an output in so many parts. It depends on these alone, so that an
+/// output's bits do not depend on what else is in the batch.
 std::int32_t merge_warps_shift(std::int32_t parts);
 
 /// What a plan needs of a table. Counts.

@@ -25,8 +25,8 @@ std::string to_string(const KernelConfig& config) {
 }
 
 std::int64_t KernelConfig::bytes_in_flight(const workloads::Geometry& geometry) const {
-  const std::int32_t elements = geometry.kind == workloads::AttentionKind::mla ? geometry.head_dim
-                                                                               : geometry.head_dim + geometry.value_dim;
+  const std::int32_t elements =
+      geometry.kind == workloads::AttentionKind::mla ? geometry.head_dim : geometry.head_dim + geometry.value_dim;
   return std::int64_t{warps} * stages * tokens * elements * 2;
 }
 
@@ -61,8 +61,9 @@ bool is_latent(const workloads::Geometry& geometry) {
 
 void check_dims(const workloads::Geometry& geometry) {
   if (is_latent(geometry) && (geometry.head_dim != 576 || geometry.value_dim != 512)) {
-    throw InputError(fmt::format("geometry.kind mla with head_dim {} and value_dim {}: the CUDA kernels take 576 and 512",
-                                 geometry.head_dim, geometry.value_dim));
+    throw InputError(
+        fmt::format("geometry.kind mla with head_dim {} and value_dim {}: the CUDA kernels take 576 and 512",
+                    geometry.head_dim, geometry.value_dim));
   }
   if (!is_latent(geometry) && geometry.head_dim != geometry.value_dim) {
     throw InputError(fmt::format("geometry.kind {} with value_dim {}: the CUDA kernels need value_dim = head_dim",
@@ -234,8 +235,8 @@ Residency residency(const workloads::Workload& workload, const KernelConfig& con
   const auto most = static_cast<int>(std::min<std::int64_t>(kernel.cluster_shared_bytes, device.shared_bytes_per_cta));
   SPLITWAVE_CUDA_CHECK(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
   Residency result;
-  SPLITWAVE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(
-      &result.ctas_per_sm, kernel.function, kernel.warps * 32, static_cast<std::size_t>(shared)));
+  SPLITWAVE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&result.ctas_per_sm, kernel.function,
+                                                                     kernel.threads, static_cast<std::size_t>(shared)));
   result.workers = result.ctas_per_sm * device.sms;
   if (config.cluster > 8) {
     SPLITWAVE_CUDA_CHECK(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
@@ -246,7 +247,7 @@ Residency residency(const workloads::Workload& workload, const KernelConfig& con
     attribute.val.clusterDim = {static_cast<unsigned>(config.cluster), 1, 1};
     cudaLaunchConfig_t query{};
     query.gridDim = dim3(static_cast<unsigned>(config.cluster) * 1024);
-    query.blockDim = dim3(static_cast<unsigned>(kernel.warps) * 32);
+    query.blockDim = dim3(static_cast<unsigned>(kernel.threads));
     query.dynamicSmemBytes = static_cast<std::size_t>(shared);
     query.attrs = &attribute;
     query.numAttrs = 1;

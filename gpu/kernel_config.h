@@ -56,8 +56,8 @@ struct Residency {
 
 /// Configs compiled for the workload's dtype, head dimension and layout that the device can run, clusters of 1, 2, 4
 /// and 8 where it has them. Throws InputError naming the key if no kernel is compiled for the geometry
-/// (f32; other head dimensions than 64, 128 and 256; MLA of other shapes than keys of 576 and values of 512), MissingError
-/// without a device, or without one of compute capability 9.0 for MLA.
+/// (f32; other head dimensions than 64, 128 and 256; MLA of other shapes than keys of 576 and values of 512),
+/// MissingError without a device, or without one of compute capability 9.0 for MLA.
 std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, const Device& device = current_device());
 
 /// The configs without rings, clusters of 16 among them. They run only plans that fits_single_item_kernel() accepts.

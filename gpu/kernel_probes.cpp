@@ -213,7 +213,7 @@ KernelResources resources(const Workload& workload, const KernelConfig& config) 
   cudaFuncAttributes attributes{};
   SPLITWAVE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel.function));
   KernelResources result;
-  result.threads = 32 * kernel.warps;
+  result.threads = kernel.threads;
   result.single_item = single_item != nullptr;
   result.registers_per_thread = attributes.numRegs;
   result.shared_bytes = shared_bytes(kernel, config.cluster) + static_cast<std::int64_t>(attributes.sharedSizeBytes);

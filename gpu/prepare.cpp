@@ -183,7 +183,7 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
   }
   Launch launch;
   launch.function = kernel.function;
-  launch.threads = kernel.warps * 32;
+  launch.threads = kernel.threads;
   launch.shared_bytes = shared_bytes(kernel, config.cluster);
   if (single_item != nullptr) {
     launch.function = single_item->function;

@@ -127,8 +127,8 @@ class Writer {
 
   /// Of a worker's first round from L2, each CTA of a cluster its own part.
   double transfer(std::int32_t cluster) const {
-    const double bytes = static_cast<double>(workloads::kv_bytes_per_token(probed_.geometry)) * times_.round(cluster) /
-                         cluster;
+    const double bytes =
+        static_cast<double>(workloads::kv_bytes_per_token(probed_.geometry)) * times_.round(cluster) / cluster;
     return bytes / base_.ring_l2_bytes_per_second * 1e9;
   }
 

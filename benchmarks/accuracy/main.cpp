@@ -31,7 +31,7 @@ constexpr const char* kUsage = R"(usage:
       ends with status 1 if --write would change one of these files
   accuracy SHAPES.csv TIMES.csv [--machine NAME] [--no-kernel-constants] [--rows] [--skip SHAPE,...]
       a table of the times of one's own; --rows: every prediction; --skip: shapes that do not count
-  accuracy --draw COUNT --seed N [--ragged]
+  accuracy --draw COUNT --seed N [--ragged|--latent]
       random workloads to judge on, as JSON Lines for compare -w
   accuracy --own-times RECORDS.jsonl
       the times of the project's own kernels in records of compare --executor cuda, as --write reads them
@@ -44,12 +44,12 @@ struct OwnTimes {
   const char* file;
   std::int32_t shapes;
   std::uint32_t seed;
-  bool ragged;
+  accuracy::Drawn kind;
 };
-constexpr std::array kOnAllSms = {OwnTimes{"h200_own_uniform.csv", 130, 81201, false},
-                                  OwnTimes{"h200_own_ragged.csv", 130, 81201, true}};
-constexpr std::array kOnSomeSms = {OwnTimes{"h200_sms_uniform.csv", 12, 20263, false},
-                                   OwnTimes{"h200_sms_ragged.csv", 12, 20264, true}};
+constexpr std::array kOnAllSms = {OwnTimes{"h200_own_uniform.csv", 130, 81201, accuracy::Drawn::uniform},
+                                  OwnTimes{"h200_own_ragged.csv", 130, 81201, accuracy::Drawn::ragged}};
+constexpr std::array kOnSomeSms = {OwnTimes{"h200_sms_uniform.csv", 12, 20263, accuracy::Drawn::uniform},
+                                   OwnTimes{"h200_sms_ragged.csv", 12, 20264, accuracy::Drawn::ragged}};
 
 struct Arguments {
   std::string root;
@@ -60,7 +60,7 @@ struct Arguments {
   bool no_kernel_constants = false;
   std::int32_t draw = 0;
   std::uint32_t seed = 1;
-  bool ragged = false;
+  accuracy::Drawn kind = accuracy::Drawn::uniform;
   std::string own_times;
   std::string judge_own;
   std::string workloads;
@@ -74,7 +74,9 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     const std::string argument = argv[i];
     const bool value = i + 1 < argc;
     if (argument == "--ragged") {
-      arguments.ragged = true;
+      arguments.kind = accuracy::Drawn::ragged;
+    } else if (argument == "--latent") {
+      arguments.kind = accuracy::Drawn::latent;
     } else if (argument == "--draw" && value) {
       arguments.draw = std::atoi(argv[++i]);
     } else if (argument == "--seed" && value) {
@@ -160,7 +162,7 @@ std::vector<accuracy::Point> read_all(std::span<const OwnTimes> sets, const std:
   std::vector<accuracy::Point> all;
   for (const OwnTimes& one : sets) {
     std::vector<accuracy::Point> points =
-        accuracy::read_own_times(accuracy::draw_workloads(one.shapes, one.seed, one.ragged), folder + one.file);
+        accuracy::read_own_times(accuracy::draw_workloads(one.shapes, one.seed, one.kind), folder + one.file);
     std::move(points.begin(), points.end(), std::back_inserter(all));
   }
   return all;
@@ -240,7 +242,7 @@ int main(int argc, char** argv) {
       return 0;
     }
     if (arguments.draw > 0) {
-      for (const auto& workload : accuracy::draw_workloads(arguments.draw, arguments.seed, arguments.ragged)) {
+      for (const auto& workload : accuracy::draw_workloads(arguments.draw, arguments.seed, arguments.kind)) {
         fmt::print("{}\n", workloads::to_json(workload));
       }
       return 0;

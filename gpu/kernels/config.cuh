@@ -27,6 +27,7 @@ struct Config {
   static constexpr int kRows = kRowTiles * 8;
   static constexpr int kWarps = kWarps_;
   static constexpr int kThreads = kWarps * 32;
+  static constexpr int kLoaderThreads = 0;  ///< beside them, which do nothing but ask for keys (GroupConfig)
   static constexpr int kStages = kStages_;  ///< of each warp's private ring
   static constexpr int kTokens = kTokens_;  ///< KV tokens per stage
   static constexpr bool kPaged = kPaged_;

@@ -6,6 +6,7 @@
 #include "gpu/kernels/config.cuh"
 #include "gpu/kernels/loader.cuh"
 #include "gpu/kernels/params.h"
+#include "gpu/kernels/ptx.cuh"
 
 namespace splitwave::gpu {
 
@@ -13,6 +14,8 @@ namespace splitwave::gpu {
 struct Control {
   std::uint64_t barriers[2];        ///< of the receive buffers
   std::uint64_t queries;            ///< barrier of the item's queries (group.cuh)
+  std::uint64_t filled[2];          ///< barriers of a latent cache's stages: keys are there
+  std::uint64_t freed[2];           ///< ... and may be overwritten
   std::uint32_t next_list;          ///< of a queue
   std::uint32_t ours[kMaxPending];  ///< 1: this CTA merges pending[i]
   DeviceItem pending[kMaxPending];
@@ -36,6 +39,19 @@ struct Cta {
 
   __device__ __forceinline__ Control& control() const {
     return *reinterpret_cast<Control*>(shared + Config::kControlOffset);
+  }
+  /// The threads that work on items meet.
+  __device__ __forceinline__ void sync() const {
+    if constexpr (Config::kLoaderThreads > 0) {
+      ptx::sync_first<Config::kThreads>();
+    } else {
+      __syncthreads();
+    }
+  }
+  /// The same; whether `mine` is true for any of them.
+  __device__ __forceinline__ bool any(bool mine) const {
+    if constexpr (Config::kLoaderThreads > 0) return ptx::any_of_first<Config::kThreads>(mine);
+    return __syncthreads_or(mine ? 1 : 0) != 0;
   }
   __device__ __forceinline__ int shift() const { return cluster_shift<Config>(params); }
   __device__ __forceinline__ int row_blocks() const {

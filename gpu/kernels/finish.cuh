@@ -183,7 +183,7 @@ struct Pending {
   __device__ __forceinline__ void arrive(const Cta<Config>& cta, const DeviceItem& item) {
     const bool host = cta.params.merge == InKernelMerge::host_cta;
     const bool may_merge = !host || item.part == 0;
-    __syncthreads();
+    cta.sync();
     if (threadIdx.x == 0) {
       if (may_merge) {
         settle(cta.control());
@@ -208,7 +208,7 @@ struct Pending {
     if (threadIdx.x == 0 && cta.params.merge == InKernelMerge::host_cta) {
       for (int i = 0; i < count; ++i) control.ours[i] = wait_for_arrivals(cta, control.pending[i]) ? 1 : 0;
     }
-    __syncthreads();
+    cta.sync();
   }
 };
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "gpu/kernels/decode.cuh"
-#include "gpu/kernels/group_stream.cuh"
+#include "gpu/kernels/latent.cuh"
 
 namespace splitwave::gpu {
 
@@ -22,7 +22,7 @@ __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, co
   constexpr int kColumns = Config::kHeadDim / 8;
   const HeadDivisor heads(rows.head_count);
   // Unrolled, a latent cache's wide rows took registers for every place of theirs throughout the kernel.
-#pragma unroll(Config::kLatent ? 1 : Config::kRows * kColumns / Config::kThreads)
+#pragma unroll(Config::kLatent ? 1 : Config::kRows* kColumns / Config::kThreads)
   for (int first = 0; first < Config::kRows * kColumns; first += Config::kThreads) {
     const int index = first + static_cast<int>(threadIdx.x);
     const int row = index / kColumns;
@@ -66,7 +66,7 @@ __device__ __forceinline__ const RowEnds<Config>& end_rows(const Cta<Config>& ct
   for (int n = 0; n < Config::kRowTiles; ++n) {  // all lanes that have them write the same: no branch to come back from
     maxima[n * 4 + (cta.lane & 3)] = make_float2(acc.maximum[n][0], acc.maximum[n][1]);
   }
-  __syncthreads();
+  cta.sync();
   const int row = static_cast<int>(threadIdx.x);
   if (row < Config::kRows) {
     float sum = 0;
@@ -82,7 +82,7 @@ __device__ __forceinline__ const RowEnds<Config>& end_rows(const Cta<Config>& ct
     }
   }
   meanwhile();
-  __syncthreads();
+  cta.sync();
   return ends;
 }
 
@@ -132,8 +132,8 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
       for (int d = 0; d < Config::kDimBlocks; ++d) {
         const float(&o)[4] = acc.o[d][n];
         const int tile = (warpgroup(cta) * Config::kDimBlocks + d) * 4 + member(cta);
-        hand_on_fragment(cta, n * Config::kDimTiles + tile, make_float4(o[0], o[1], o[2], o[3]), total,
-                         sink, buffer, slot);
+        hand_on_fragment(cta, n * Config::kDimTiles + tile, make_float4(o[0], o[1], o[2], o[3]), total, sink, buffer,
+                         slot);
       }
     }
   }
@@ -150,10 +150,10 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
 #endif
 }
 
-/// Runs the items of a list.
-template <class Config>
+/// Runs the items of a list. State: GroupState or LatentState.
+template <class Config, class State>
 __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index, std::uint32_t ring,
-                                               bool& wait_after_fill, GroupState<Config>& state) {
+                                               bool& wait_after_fill, State& state) {
 #if __CUDA_ARCH__ >= 900
   const DecodeParams& params = cta.params;
   const auto range_of = [&](const DeviceItem& item) {
@@ -190,7 +190,7 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
     const DeviceItem following = more ? load_item(params, item.next) : item;
     const auto go_on = [&] {
-      if (!Config::kLatent && range.end > range.first) state.values.fill_next();
+      state.end_item(range);
       if (more) request_group_queries(cta, rows_of<Config>(params, following, cta.row_block));
     };
     if (active) {
@@ -208,8 +208,19 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
 #endif
 }
 
+/// The loaders' part of the kernel.
 template <class Config>
-__global__ void __launch_bounds__(Config::kThreads, Config::kResident)
+__device__ __forceinline__ void load_lists(const Cta<Config>& cta, std::uint32_t ring) {
+  if constexpr (Config::kWorkRegisters > 0) ptx::keep_registers<Config::kLoaderRegisters>();
+  const int warp = cta.warp - Config::kWarps;
+  Loader<Config, Part::keys> loader(cta.params, ring + warp * Config::kTokens * 128, 0, warp, cta.row_block, cta.lane);
+  loader.rewind();
+  LatentStage<Config> next;
+  for_each_list(cta, [&](int list) { load_list(cta, list, loader, next); });
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::kAllThreads, Config::kResident)
     group_kernel(const __grid_constant__ DecodeParams params) {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   extern __shared__ __align__(1024) unsigned char shared[];
@@ -218,15 +229,23 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
   open_receivers(cta);
-  if (threadIdx.x == 0) ptx::init_barrier(ptx::shared_address(&cta.control().queries), Config::kThreads);
+  if (threadIdx.x == 0) {
+    ptx::init_barrier(ptx::shared_address(&cta.control().queries), Config::kThreads);
+    if constexpr (Config::kLatent) open_stages(cta);
+  }
   __syncthreads();
   if (params.injection.delay_seed != 0) pause(params.injection.delay_seed);
 
   bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   const std::uint32_t ring = ptx::shared_address(shared);
-  const std::uint32_t own = ring + member(cta) * Config::kTokens * 128;
-  GroupState<Config> state{{params, own, cta.rank, member(cta), cta.row_block, cta.lane, warpgroup(cta)},
-                           {params, own, cta.rank, member(cta), cta.row_block, cta.lane, warpgroup(cta)}};
+  if constexpr (Config::kLatent) {
+    if (cta.warp >= Config::kWarps) {
+      load_lists(cta, ring);
+      return;
+    }
+    if constexpr (Config::kWorkRegisters > 0) ptx::take_registers<Config::kWorkRegisters>();
+  }
+  std::conditional_t<Config::kLatent, LatentState<Config>, GroupState<Config>> state(cta, ring);
   for_each_list(cta, [&](int list) { run_group_list(cta, list, ring, wait_after_fill, state); });
   if constexpr (kRecords) end_recording(cta);
 #endif

@@ -6,9 +6,10 @@
 
 namespace splitwave::gpu {
 
-/// As Config, for kernels whose warps work on a stage together (group.cuh): a stage has 64 tokens, of which each warp of
-/// a warpgroup loads 16, and the CTA has one ring. Where values are narrower than keys they lie in them (MLA): elements
-/// [0, kValueDim) of a key are its value, and a stage holds keys alone (latent.cuh).
+/// As Config, for kernels whose warps work on a stage together (group.cuh): a stage has 64 tokens, of which each warp
+/// of a warpgroup loads 16, and the CTA has one ring. Where values are narrower than keys they lie in them (MLA):
+/// elements [0, kValueDim) of a key are its value, a stage holds keys alone, and a warpgroup of its own asks for them:
+/// to do so takes as long as a third of a tile's products.
 template <class Element_, int kHeadDim_, int kValueDim_, int kRowTiles_, int kStages_, bool kPaged_, bool kMasked_>
 struct GroupConfig {
   using Element = Element_;
@@ -17,11 +18,17 @@ struct GroupConfig {
   static constexpr bool kLatent = kValueDim < kHeadDim;
   static constexpr int kRowTiles = kRowTiles_;
   static constexpr int kRows = kRowTiles * 8;
-  /// A second warpgroup where a thread of one would accumulate more than 128 numbers. Each has its own rows' scores, and
-  /// its own elements of O of all rows.
+  /// A second warpgroup where a thread of one would accumulate more than 128 numbers. Each has its own rows' scores,
+  /// and its own elements of O of all rows.
   static constexpr int kWarpgroups = kValueDim * kRows > 128 * 128 ? 2 : 1;
   static constexpr int kWarps = 4 * kWarpgroups;
-  static constexpr int kThreads = kWarps * 32;
+  static constexpr int kThreads = kWarps * 32;  ///< that work on items
+  static constexpr int kLoaderThreads = kLatent ? 128 : 0;
+  static constexpr int kAllThreads = kThreads + kLoaderThreads;
+  /// Registers of a thread where those of loaders are given to the others (setmaxnreg); 0: all have alike.
+  static constexpr int kWorkRegisters = kAllThreads > 256 ? 224 : 0;
+  static constexpr int kLoaderRegisters = 56;
+  static_assert(kWorkRegisters == 0 || kWorkRegisters * kThreads + kLoaderRegisters * 128 <= 168 * kAllThreads);
   static constexpr int kStages = kStages_;
   static constexpr int kTokens = 16;                      ///< that a warp of each warpgroup loads at a time
   static constexpr int kChunks = 4;                       ///< of so many tokens in a stage
@@ -42,7 +49,7 @@ struct GroupConfig {
   static constexpr int kBlockBytes = kGroupTokens * 128;
   static constexpr int kTileBytes = kGroupTokens * kHeadDim * 2;
   static constexpr int kStageBytes = kLatent ? kTileBytes : 2 * kTileBytes;
-  static constexpr int kValueOffset = kStageBytes - kTileBytes;           ///< of V in a stage
+  static constexpr int kValueOffset = kStageBytes - kTileBytes;  ///< of V in a stage
   static constexpr int kValueBytes = kGroupTokens * kValueDim * 2;
 
   static constexpr int kFragmentBytes = kFragments * 512;

@@ -49,8 +49,8 @@ std::span<const DecodeKernel> d256_group_kernels() {
 /// Multi-head latent attention: keys of 512 latent and 64 rotary elements, whose first 512 are the value.
 template <class Element>
 std::span<const DecodeKernel> latent_group_kernels() {
-  static const auto all = join(group<Element, 576, 2, 2, 512>(), group<Element, 576, 4, 2, 512>(),
-                               group<Element, 576, 8, 2, 512>());
+  static const auto all =
+      join(group<Element, 576, 2, 2, 512>(), group<Element, 576, 4, 2, 512>(), group<Element, 576, 8, 2, 512>());
   return all;
 }
 

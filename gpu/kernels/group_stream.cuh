@@ -12,25 +12,33 @@ namespace splitwave::gpu {
 template <class Config>
 struct GroupState {
   Loader<Config, Part::keys> keys;
-  Loader<Config, Part::values> values;  ///< not used where values lie in keys
+  Loader<Config, Part::values> values;
   int stage = 0;              ///< that the next tokens are in
   int item_count = 0;         ///< finished
   std::uint32_t queries = 0;  ///< parity of the barrier of the queries that come next
+
+  /// ring: of the CTA.
+  __device__ __forceinline__ GroupState(const Cta<Config>& cta, std::uint32_t ring)
+      : keys(cta.params, ring + cta.warp * Config::kTokens * 128, cta.rank, cta.warp, cta.row_block, cta.lane),
+        values(cta.params, ring + cta.warp * Config::kTokens * 128, cta.rank, cta.warp, cta.row_block, cta.lane) {}
 
   /// Fills the ring from its first stage on, with `range` of the item and what follows.
   __device__ __forceinline__ void start(const DeviceItem& item, const ChunkRange& range) {
     stage = 0;
     keys.start(item, range);
+    values.start(item, range);
     keys.rewind();
-    if constexpr (!Config::kLatent) {
-      values.start(item, range);
-      values.rewind();
-    }
+    values.rewind();
 #pragma unroll 1
     for (int i = 0; i < Config::kStages; ++i) {
       keys.fill_next();
-      if constexpr (!Config::kLatent) values.fill_next();
+      values.fill_next();
     }
+  }
+
+  /// An item's last stage is free.
+  __device__ __forceinline__ void end_item(const ChunkRange& range) {
+    if (range.end > range.first) values.fill_next();
   }
 
   __device__ __forceinline__ void next_stage() {
@@ -65,12 +73,12 @@ __device__ __forceinline__ bool weigh_scores(const Cta<Config>& cta, const Devic
 #pragma unroll
     for (int j = 0; j < 2; ++j) outgrown |= x[n][j] > acc.own_maximum(warpgroup(cta), n, j) + kSlack;
   }
-  outgrown = __syncthreads_or(outgrown ? 1 : 0) != 0;
+  outgrown = cta.any(outgrown);
   meanwhile();
   if (outgrown) raise_group_maxima<Config>(cta, x, acc);
   store_weights(cta, s, scale, acc);
   if constexpr (!Config::kMasked) return false;
-  return edge && __syncthreads_or(has_no_number(cta, cta.shared + stage * Config::kStageBytes) ? 1 : 0) != 0;
+  return edge && cta.any(has_no_number(cta, cta.shared + stage * Config::kStageBytes));
 }
 
 /// Position of the first token of the CTA's part of the item: the same for all warps.
@@ -93,7 +101,7 @@ __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const 
   if (first >= end) return;
   ptx::wait_copies<2 * Config::kStages - 1>();
   wgmma::publish();
-  __syncthreads();
+  cta.sync();
   GroupScores<Config> s;
   wgmma::fence();
   start_keys<Config>(ring + state.stage * Config::kStageBytes, queries, s);
@@ -114,7 +122,7 @@ __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const 
       ptx::wait_copies<2 * Config::kStages - 2>();
     }
     wgmma::publish();
-    __syncthreads();
+    cta.sync();
     if (Config::kMasked && by_hand) {
       multiply_seen_values(cta, cta.shared + before * Config::kStageBytes, mask, position, acc);
       clear_values(cta, cta.shared + before * Config::kStageBytes);
@@ -128,44 +136,6 @@ __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const 
   wgmma::fence();
   start_values<Config>(ring + before * Config::kStageBytes + Config::kValueOffset, weights, acc);
   wait_products<Config>(nullptr, acc);
-}
-
-/// The same where values lie in keys: a stage is free when both its products are done, so that the next one's come
-/// while this one is worked on.
-template <class Config>
-__device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const DeviceItem& item,
-                                                   const ChunkRange& range, const Rows& rows, std::uint32_t ring,
-                                                   GroupState<Config>& state, GroupAccumulator<Config>& acc) {
-  const RowMask mask = row_mask(cta.params, item, rows);
-  const std::uint32_t queries = ptx::shared_address(cta.shared) + Config::kQueryOffset +
-                                warpgroup(cta) * (Config::kScoreTiles * 8 * 128);
-  const std::uint32_t weights = ptx::shared_address(cta.shared) + Config::kWeightOffset;
-  const std::uint32_t values = ring + warpgroup(cta) * (Config::kDimBlocks * Config::kBlockBytes);
-  const int end = item.kv_begin + range.end * Config::kTokens;
-#pragma unroll 1
-  for (int position = first_token(cta, item, range); position < end; position += Config::kGroupTokens) {
-    unsigned char* const stage = cta.shared + state.stage * Config::kStageBytes;
-    ptx::wait_copies<Config::kStages - 1>();
-    wgmma::publish();
-    __syncthreads();
-    GroupScores<Config> s;
-    wgmma::fence();
-    start_keys<Config>(ring + state.stage * Config::kStageBytes, queries, s);
-    wait_products<Config>(&s, acc);
-    const bool by_hand = weigh_scores(cta, item, mask, position, state.stage, s, acc, [] {});
-    wgmma::publish();
-    __syncthreads();
-    if (Config::kMasked && by_hand) {
-      multiply_seen_values(cta, stage, mask, position, acc);
-      clear_values(cta, stage);
-    }
-    wgmma::fence();
-    start_values<Config>(values + state.stage * Config::kStageBytes, weights, acc);
-    wait_products<Config>(nullptr, acc);
-    __syncthreads();
-    state.keys.fill_next();
-    state.next_stage();
-  }
 }
 
 }  // namespace splitwave::gpu

@@ -60,9 +60,8 @@ using GroupScores = float[Config::kScoreTiles][4];
 template <class Config>
 __device__ __forceinline__ void start_keys(std::uint32_t stage, std::uint32_t queries, GroupScores<Config>& s) {
   using wgmma::Major;
-  std::uint64_t first_a = wgmma::descriptor(stage);
-  std::uint64_t first_b = wgmma::descriptor(queries);
-  asm volatile("" : "+l"(first_a), "+l"(first_b));
+  const std::uint64_t first_a = wgmma::descriptor(stage);
+  const std::uint64_t first_b = wgmma::descriptor(queries);
 #pragma unroll
   for (int k = 0; k < Config::kHeadDim / 16; ++k) {
     const std::uint64_t a = wgmma::advance(first_a, (k >> 2) * Config::kBlockBytes + (k & 3) * 32);
@@ -145,7 +144,7 @@ __device__ __forceinline__ void raise_group_maxima(const Cta<Config>& cta, LaneM
   reduce_rows<Config::kScoreTiles>(lane_x, cta.lane, [](float a, float b) { return fmaxf(a, b); });
   maxima[member(cta) * (Config::kRows / 2) + tile_of_lane(cta) * 4 + (cta.lane & 3)] =
       make_float2(lane_x[0][0], lane_x[0][1]);
-  __syncthreads();
+  cta.sync();
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
     float raised[2] = {acc.maximum[n][0], acc.maximum[n][1]};
@@ -263,13 +262,13 @@ __device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, con
 /// Clears the stage's V: what was multiplied by hand adds nothing to the product of all. All threads.
 template <class Config>
 __device__ __forceinline__ void clear_values(const Cta<Config>& cta, unsigned char* stage) {
-  __syncthreads();
+  cta.sync();
 #pragma unroll 1
   for (int at = static_cast<int>(threadIdx.x) * 16; at < Config::kValueBytes; at += Config::kThreads * 16) {
     *reinterpret_cast<uint4*>(stage + Config::kValueOffset + at) = make_uint4(0, 0, 0, 0);
   }
   wgmma::publish();
-  __syncthreads();
+  cta.sync();
 }
 
 }  // namespace splitwave::gpu

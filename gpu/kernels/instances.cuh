@@ -18,6 +18,7 @@ DecodeKernel entry(const void* function) {
           Config::kValueDim,
           Config::kRowTiles,
           Config::kWarps,
+          Config::kThreads + Config::kLoaderThreads,
           Config::kStages,
           Config::kChunks * Config::kTokens / Config::kWarps,
           Config::kPaged,

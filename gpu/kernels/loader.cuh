@@ -67,8 +67,8 @@ enum class Part { both, keys, values };
 template <class Config, Part kPart = Part::both>
 class Loader {
  public:
-  /// 16-byte chunks of a row that a copy of the warp takes. Rows that no power of two of lanes holds come block by block
-  /// of 64 elements, one warpgroup of several taking every second block.
+  /// 16-byte chunks of a row that a copy of the warp takes. Rows that no power of two of lanes holds come block by
+  /// block of 64 elements.
   static constexpr int kColumns = Config::kHeadDim % 512 == 64 ? 8 : Config::kHeadDim / 8;
   static constexpr int kBlocks = Config::kHeadDim / 8 / kColumns;
   static constexpr int kRowsPerCopy = 32 / kColumns;
@@ -76,15 +76,9 @@ class Loader {
   static constexpr int kStep = Config::kChunks * Config::kTokens;  ///< tokens from a chunk of the warp to its next
 
   __device__ __forceinline__ Loader(const DecodeParams& params, std::uint32_t ring, int rank, int warp, int row_block,
-                                    int lane, int warpgroup = 0)
-      : params_(params),
-        rank_(rank),
-        warp_(warp),
-        row_block_(row_block),
-        lane_(lane),
-        warpgroup_(warpgroup),
-        policy_(params.l2_policy) {
-    shared_ = ring + warpgroup * Config::kBlockBytes + tile_offset<Config>(lane / kColumns, lane % kColumns);
+                                    int lane)
+      : params_(params), rank_(rank), warp_(warp), row_block_(row_block), lane_(lane), policy_(params.l2_policy) {
+    shared_ = ring + tile_offset<Config>(lane / kColumns, lane % kColumns);
   }
 
   /// Continues with the chunks of `item`, `range` of them.
@@ -132,6 +126,15 @@ class Loader {
   /// The current item needs no more copies.
   __device__ __forceinline__ bool item_done() const { return chunks_left_ == 0; }
 
+  /// Goes on to the list's next item if this one is used up. Whether there are chunks to ask for.
+  __device__ __forceinline__ bool has_more() {
+    while (chunks_left_ == 0 && next_ >= 0) {
+      const DeviceItem item = kKeepsFollowing ? following_ : load_item(params_, next_);
+      start(item, chunk_range<Config>(item, cluster_shift<Config>(params_), rank_, warp_, row_block_));
+    }
+    return chunks_left_ > 0;
+  }
+
  private:
   static constexpr bool kKeys = kPart != Part::values;
   static constexpr bool kValues = kPart != Part::keys;
@@ -139,12 +142,7 @@ class Loader {
   static constexpr bool kKeepsFollowing = !Config::kSingleItem && kPart == Part::both;
 
   __device__ __forceinline__ void fill_place(std::uint32_t place) {
-    if constexpr (!Config::kSingleItem) {
-      while (chunks_left_ == 0 && next_ >= 0) {
-        const DeviceItem item = kKeepsFollowing ? following_ : load_item(params_, next_);
-        start(item, chunk_range<Config>(item, cluster_shift<Config>(params_), rank_, warp_, row_block_));
-      }
-    }
+    if constexpr (!Config::kSingleItem) has_more();
     if (chunks_left_ > 0) {
       if constexpr (Config::kPaged) {
         copy_paged(place);
@@ -157,19 +155,13 @@ class Loader {
   }
 
   /// Bytes from a row's begin to what this lane copies first.
-  __device__ __forceinline__ int column() const { return warpgroup_ * 128 + lane_ % kColumns * 16; }
+  __device__ __forceinline__ int column() const { return lane_ % kColumns * 16; }
 
   /// Asks for what this lane takes of a row.
   __device__ __forceinline__ void copy_row(std::uint32_t shared, const char* from, bool valid) const {
-    if constexpr (kBlocks == 1) {
-      ptx::copy_16(shared, from, valid, policy_);
-    } else {
-      constexpr int kWarpgroups = Config::kWarps / 4;
 #pragma unroll
-      for (int block = 0; block < kBlocks; block += kWarpgroups) {
-        if (kBlocks % kWarpgroups != 0 && block + warpgroup_ >= kBlocks) continue;
-        ptx::copy_16(shared + block * Config::kBlockBytes, from + block * 128, valid, policy_);
-      }
+    for (int block = 0; block < kBlocks; ++block) {
+      ptx::copy_16(shared + block * Config::kBlockBytes, from + block * 128, valid, policy_);
     }
   }
 
@@ -292,7 +284,6 @@ class Loader {
   int warp_;
   int row_block_;
   int lane_;
-  int warpgroup_;
   std::uint64_t policy_;
   std::uint32_t shared_;  ///< the lane's first place in the first stage
   std::uint32_t place_;   ///< in that of fill_next()

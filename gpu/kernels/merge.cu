@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The merge as a kernel of its own: of each split output and row block a CTA takes as many fragments as it has warps, or
-// fewer that several of its warps share.
+// The merge as a kernel of its own: of each split output and row block a CTA takes as many fragments as it has warps,
+// or fewer that several of its warps share.
 #include "gpu/kernels/combine.cuh"
 #include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/table.h"
@@ -42,8 +42,8 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
   const char* sums =
       reinterpret_cast<const char*>(params.partial_sums) + (block << params.cluster_shift) * Config::kSumBytes;
   Source slots{reinterpret_cast<const char*>(params.partials) + block * Config::kFragmentBytes,
-                     static_cast<std::int64_t>(row_blocks) * Config::kFragmentBytes, sums,
-                     static_cast<std::int64_t>(row_blocks * Config::kSumBytes) << params.cluster_shift, merge.parts};
+               static_cast<std::int64_t>(row_blocks) * Config::kFragmentBytes, sums,
+               static_cast<std::int64_t>(row_blocks * Config::kSumBytes) << params.cluster_shift, merge.parts};
   // Warps of a fragment lie side by side; where this output needs fewer than the launch has, the others do nothing.
   const int shift = merge.warps_shift;
   const int place = warp & ((1 << params.warps_shift) - 1);

@@ -32,6 +32,42 @@ __device__ __forceinline__ void wait_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
 }
 
+// ---- barriers of some of a CTA's threads
+// -----------------------------------------------------------------------------
+
+/// The CTA's first kThreads threads meet.
+template <int kThreads>
+__device__ __forceinline__ void sync_first() {
+  asm volatile("barrier.cta.sync.aligned 1, %0;" ::"n"(kThreads) : "memory");
+}
+
+/// The same; whether `mine` is true for any of them.
+template <int kThreads>
+__device__ __forceinline__ bool any_of_first(bool mine) {
+  std::uint32_t any = 0;
+  asm volatile(
+      "{\n.reg .pred p, q;\nsetp.ne.u32 p, %1, 0;\nbarrier.cta.red.or.pred.aligned q, 1, %2, p;\n"
+      "selp.u32 %0, 1, 0, q;\n}"
+      : "=r"(any)
+      : "r"(mine ? 1 : 0), "n"(kThreads)
+      : "memory");
+  return any != 0;
+}
+
+/// Gives registers of this warpgroup to others, or takes them.
+template <int kCount>
+__device__ __forceinline__ void keep_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kCount));
+#endif
+}
+template <int kCount>
+__device__ __forceinline__ void take_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kCount));
+#endif
+}
+
 // ---- matrices ------------------------------------------------------------------------------------------------------
 
 /// Four 8x8 matrices of 16-bit elements; lane l gives the address of row l % 8 of matrix l / 8.
@@ -125,6 +161,11 @@ __device__ __forceinline__ void publish_barriers() {
 /// An arrival of this thread once all copies that it has asked for so far have come.
 __device__ __forceinline__ void arrive_after_copies(std::uint32_t barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
+}
+
+/// An arrival of this thread. What it read before, others may overwrite.
+__device__ __forceinline__ void arrive(std::uint32_t barrier) {
+  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
 
 /// The one arrival of a phase: it ends when `bytes` have been stored by st.async.

@@ -12,7 +12,8 @@ struct DecodeKernel {
   std::int32_t head_dim;
   std::int32_t value_dim;  ///< less than head_dim: values are what keys begin with
   std::int32_t row_tiles;
-  std::int32_t warps;
+  std::int32_t warps;    ///< that work on items
+  std::int32_t threads;  ///< of a CTA, those that load alone included
   std::int32_t stages;
   std::int32_t tokens;
   bool paged;

@@ -18,12 +18,19 @@ __device__ __forceinline__ int swizzled(int row, int column) {
   return row * kRowBytes + ((column ^ (row >> kShift & (kRowBytes / 16 - 1))) << 4);
 }
 
+/// The value, which all lanes of the warp have. The instruction takes descriptors from uniform registers: where the
+/// compiler cannot see that they are alike, it brings each of them there by itself, three times as long as a product of
+/// 16 columns takes.
+__device__ __forceinline__ std::uint32_t uniform(std::uint32_t value) {
+  return __shfl_sync(~0U, value, 0);
+}
+
 /// Where such an operand begins, aligned to eight rows but for whole steps of 16 elements along them.
 template <int kRowBytes = 128>
 __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t shared) {
   constexpr std::uint64_t kEightRows = kRowBytes * 8 / 16;
   constexpr std::uint64_t kSwizzle = kRowBytes == 128 ? 1 : kRowBytes == 64 ? 2 : 3;
-  return kSwizzle << 62 | kEightRows << 32 | kEightRows << 16 | (shared & 0x3ffffU) >> 4;
+  return kSwizzle << 62 | kEightRows << 32 | kEightRows << 16 | (uniform(shared) & 0x3ffffU) >> 4;
 }
 
 /// The operand that begins `bytes` later: one addition, where a descriptor from scratch takes several instructions.

@@ -32,6 +32,18 @@ void add_fixed_splits(const Workload& w, const KernelConfig& v, std::int64_t wor
   }
 }
 
+/// Partial results of a latent cache are wide: to merge them takes a kernel of its own.
+void add_latent(const Workload& w, const KernelConfig& v, std::int64_t workers, std::vector<Candidate>& all) {
+  const auto requests = static_cast<std::int64_t>(w.requests.size());
+  const std::int32_t longest = workloads::padded_context_len(w);
+  all.push_back({"fixed-split:1", v});
+  for (const std::int32_t splits : {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128}) {
+    if (ragged(w) || requests * splits > 2 * workers || longest < splits * kTile) break;
+    all.push_back({fmt::format("fixed-split:{}+kernel", splits), v});
+  }
+  for (const char* schedule : {"flashmla", "lean+kernel", "lean+last_arriver"}) all.push_back({schedule, v});
+}
+
 /// Kernels without rings, where they hold the whole items.
 void add_whole_item(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>& all) {
   for (const KernelConfig& v : gpu::whole_item_configs(w)) {
@@ -61,7 +73,9 @@ std::vector<Candidate> sweep_candidates(const Workload& w) {
     if (v.row_tiles != row_tiles) continue;
     const std::int64_t workers = gpu::residency(w, v).workers;
     if (workers == 0) continue;
-    if (ragged(w)) {
+    if (w.geometry.kind == workloads::AttentionKind::mla) {
+      add_latent(w, v, workers, all);
+    } else if (ragged(w)) {
       if (v.cluster <= 2) add_ragged(w, v, workers, all);
     } else {
       add_fixed_splits(w, v, workers, all);

@@ -72,6 +72,7 @@ std::vector<Workload> read_shapes(const std::string& path) {
     w.name = fields[0];
     w.geometry = make_geometry(to_number(fields[2], where), to_number(fields[3], where), to_number(fields[4], where));
     w.geometry.value_dim = to_number(fields[5], where);
+    if (w.geometry.value_dim < w.geometry.head_dim) w.geometry.kind = workloads::AttentionKind::mla;
     const std::vector<std::string> lengths = split(fields[6], ';');
     const std::int32_t batch = to_number(fields[1], where);
     for (std::int32_t r = 0; r < batch; ++r) {

@@ -13,9 +13,9 @@
 
 namespace splitwave::testing {
 
-/// Output, [query token][query head][value_dim], of S = Q K^T, P = softmax(scale S), O = P V with S, P and O rounded to the dtype and
-/// sums in fp32: PyTorch's scaled_dot_product_attention with its math backend, which FlashAttention's tests compare
-/// with (tests/test_flash_attn.py, attention_ref with upcast=False). One query per request, no window.
+/// Output, [query token][query head][value_dim], of S = Q K^T, P = softmax(scale S), O = P V with S, P and O rounded to
+/// the dtype and sums in fp32: PyTorch's scaled_dot_product_attention with its math backend, which FlashAttention's
+/// tests compare with (tests/test_flash_attn.py, attention_ref with upcast=False). One query per request, no window.
 inline std::vector<float> half_reference(const workloads::Workload& w, const workloads::Tensors& tensors) {
   const workloads::Geometry& g = w.geometry;
   const auto rounded = [&](float x) { return workloads::from_bits(g.dtype, workloads::round_to_bits(g.dtype, x)); };

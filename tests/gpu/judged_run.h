@@ -12,6 +12,7 @@
 #include "cpu_reference/compare.h"
 #include "cpu_reference/oracle.h"
 #include "gpu/decode.h"
+#include "gpu/encode.h"
 #include "schedules/schedules.h"
 #include "tests/gpu/device_fixture.h"
 #include "workloads/tensors.h"
@@ -46,8 +47,9 @@ inline schedules::Grid grid_for(const workloads::Workload& w, const gpu::KernelC
 }
 
 /// Runs and judges one plan. The message names what was run.
-inline void expect_exact(const workloads::Workload& w, const workloads::Tensors& tensors, const cpu_reference::Result<double>& exact, const schedules::Plan& plan,
-                  const gpu::KernelConfig& v, const gpu::LaunchOptions& options = {}) {
+inline void expect_exact(const workloads::Workload& w, const workloads::Tensors& tensors,
+                         const cpu_reference::Result<double>& exact, const schedules::Plan& plan,
+                         const gpu::KernelConfig& v, const gpu::LaunchOptions& options = {}) {
   SCOPED_TRACE(w.name + " " + to_string(w.geometry.dtype) + " " + plan.schedule + " " +
                schedules::to_string(plan.merge) + " " + gpu::to_string(v));
   const gpu::HostResult out = gpu::run(w, tensors, plan, v, options);
@@ -63,7 +65,19 @@ inline void expect_exact(const workloads::Workload& w, const workloads::Tensors&
 inline bool may_be_refused(const schedules::Plan& plan, const gpu::KernelConfig& v) {
   const bool several_row_blocks = std::any_of(plan.outputs.begin(), plan.outputs.end(),
                                               [&](const auto& tile) { return tile.rows() > 8 * v.row_tiles; });
-  return plan.merge == schedules::MergeKind::host_cta || (plan.dispatch == schedules::Dispatch::queue && several_row_blocks);
+  return plan.merge == schedules::MergeKind::host_cta ||
+         (plan.dispatch == schedules::Dispatch::queue && several_row_blocks);
+}
+
+/// The kinds of merge that give the same bits: those in the kernel, and a kernel of its own where no output has more
+/// parts than one of its warps combines.
+inline std::vector<schedules::MergeKind> merges_alike(const schedules::Plan& plan) {
+  std::vector<schedules::MergeKind> all = {schedules::MergeKind::host_cta, schedules::MergeKind::last_arriver};
+  const bool few = std::all_of(plan.merges.begin(), plan.merges.end(), [](const schedules::Merge& merge) {
+    return gpu::merge_warps_shift(merge.slot_end - merge.slot_begin) == 0;
+  });
+  if (few) all.push_back(schedules::MergeKind::kernel);
+  return all;
 }
 
 inline double worst_error(const std::vector<float>& output, const std::vector<double>& exact) {
