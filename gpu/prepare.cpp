@@ -202,11 +202,13 @@ Launch merge_launch(const Workload& workload, const Plan& plan, const KernelConf
   const MergeKernel& kernel = find_merge_kernel(workload.geometry, config.row_tiles);
   const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
   const std::size_t merges = options.replayable ? static_cast<std::size_t>(capacity.merges) : plan.merges.size();
+  const std::int32_t warps = kernel.fragments << most_merge_warps_shift(plan, options);
+  const std::int32_t warps_of_cta = kernel.threads / 32;
   Launch launch;
   launch.function = kernel.function;
   launch.threads = kernel.threads;
   launch.grid = dim3(static_cast<unsigned>(std::max<std::size_t>(1, merges)), static_cast<unsigned>(row_blocks),
-                     static_cast<unsigned>(kernel.parts << most_merge_warps_shift(plan, options)));
+                     static_cast<unsigned>((warps + warps_of_cta - 1) / warps_of_cta));
   launch.overlaps = current_device().compute_capability >= 90;
   return launch;
 }

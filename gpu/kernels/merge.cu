@@ -47,8 +47,8 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
   // Warps of a fragment lie side by side; where this output needs fewer than the launch has, the others do nothing.
   const int shift = merge.warps_shift;
   const int place = warp & ((1 << params.warps_shift) - 1);
-  const bool active = place < 1 << shift;
   const int fragment = static_cast<int>(blockIdx.z * Config::kWarps + warp) >> params.warps_shift;
+  const bool active = place < 1 << shift && fragment < Config::kFragments;
   const int rank = (fragment << params.cluster_shift) / Config::kFragments;  // whose CTA wrote it and its sums
   const Place places[1] = {
       {fragment * 512 + lane * 16, rank * Config::kSumBytes + (fragment / Config::kDimTiles * 4 + (lane & 3)) * 16}};
@@ -59,7 +59,7 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
   Running runs[1];
   combine<kFarBatch>(slots, places, runs);
   if (shift > 0) add_warps<Config::kWarps>(runs[0], warp, lane, shift, active);
-  if (place == 0) write_output<Config>(params.output, params.lse, rows, fragment, lane, runs[0]);
+  if (place == 0 && active) write_output<Config>(params.output, params.lse, rows, fragment, lane, runs[0]);
   if (kRecords && threadIdx.x == 0 && blockIdx.z == 0 && params.merges_recorded != nullptr) {
     params.merges_recorded[block << params.cluster_shift] = {began, time_stamp(), cta_number(),
                                                              static_cast<std::int32_t>(ptx::sm())};
@@ -68,13 +68,13 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
 
 template <class Element, int kValueDim, int kRowTiles>
 MergeKernel entry() {
-  // Stages and tokens mean nothing here; warps: at most one per fragment.
-  using Shape = Config<Element, kValueDim, kRowTiles, (kRowTiles * kValueDim / 16 < 8 ? 4 : 8), 1, 16, false>;
+  // Stages and tokens mean nothing here.
+  using Shape = Config<Element, kValueDim, kRowTiles, 8, 1, 16, false>;
   return {kValueDim,
           kRowTiles,
           std::is_same_v<Element, __nv_bfloat16>,
           Shape::kThreads,
-          Shape::kFragments / Shape::kWarps,
+          Shape::kFragments,
           reinterpret_cast<const void*>(&merge_kernel<Shape>)};
 }
 

@@ -32,7 +32,7 @@ struct MergeKernel {
   std::int32_t row_tiles;
   bool bf16;
   std::int32_t threads;
-  std::int32_t parts;  ///< CTAs that share the fragments of a row block
+  std::int32_t fragments;  ///< of a row block, which the CTAs' warps share
   const void* function;
 };
 
