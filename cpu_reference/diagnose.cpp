@@ -299,6 +299,7 @@ void add_guesses(const BestGuesses& best, const Probe& probe, std::array<Score, 
     score.left += entry.guess ? entry.left_squared : probe.error_squared;
     if (!entry.guess) continue;
     score.finding.evidence_nats += entry.gain_nats;
+    score.finding.against_rounding_nats += best.against_rounding(static_cast<Fault>(f));
     ++score.finding.rows;
     if (entry.gain_nats <= score.best_gain) continue;
     score.best_gain = entry.gain_nats;
@@ -338,7 +339,9 @@ std::vector<Finding> diagnose(const JudgedCall& call, const BoundedResult& bound
   const std::optional<Finding> tail = nan_tail(call, rows);
   const std::optional<Finding> page = nan_page(call, rows, tail.has_value());
   for (const auto& finding : {tail, page, empty_rows(call, bounded, rows), lse_base(call, bounded, rows)}) {
-    if (finding) findings.push_back(*finding);
+    if (!finding) continue;
+    findings.push_back(*finding);
+    findings.back().against_rounding_nats = finding->evidence_nats;  // no rounding makes these
   }
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.evidence_nats > b.evidence_nats; });

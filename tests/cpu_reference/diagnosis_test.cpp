@@ -355,24 +355,26 @@ TEST(Diagnosis, ATailThatEndsWithATileSparesItsRequest) {
 }
 
 TEST(Diagnosis, FindsATileThatALongContextHides) {
-  // 128 of 200,000 tokens: every element stays within what roundings could do at worst.
-  Case c;
-  c.workload = testing::plain_workload(Dtype::bf16, 2, 1, 64, 1, 200000);
-  c.workload.geometry.softmax_scale.reset();
-  c.setup.tile = 128;
-  c.setup.splits = 8;
-  const Tensors tensors = workloads::make_tensors(c.workload, std::int64_t{1} << 30);
-  EXPECT_TRUE(judge(c, tensors, run(c, tensors), false).passed);
-  c.setup.fault = Fault::missing_tokens;
-  c.setup.place = 777;
-  const Verification result = judge(c, tensors, run(c, tensors), false);
-  EXPECT_FALSE(result.passed);
-  EXPECT_EQ(result.decided_by, Rule::pattern);
-  EXPECT_EQ(result.output.over_bound, 0);
-  ASSERT_FALSE(result.findings.empty());
-  EXPECT_EQ(result.findings.front().fault, Fault::missing_tokens);
-  EXPECT_EQ(result.findings.front().token_begin, 777 * 128);
-  EXPECT_EQ(result.findings.front().token_end, 778 * 128);
+  // 128 of 200,000 tokens: every element stays within what roundings could do at worst. In two rows, and in one alone.
+  for (const std::int32_t heads : {2, 1}) {
+    Case c;
+    c.workload = testing::plain_workload(Dtype::bf16, heads, 1, 64, 1, 200000);
+    c.workload.geometry.softmax_scale.reset();
+    c.setup.tile = 128;
+    c.setup.splits = 8;
+    const Tensors tensors = workloads::make_tensors(c.workload, std::int64_t{1} << 30);
+    EXPECT_TRUE(judge(c, tensors, run(c, tensors), false).passed);
+    c.setup.fault = Fault::missing_tokens;
+    c.setup.place = 777;
+    const Verification result = judge(c, tensors, run(c, tensors), false);
+    EXPECT_FALSE(result.passed) << heads;
+    EXPECT_EQ(result.decided_by, Rule::pattern);
+    EXPECT_EQ(result.output.over_bound, 0);
+    ASSERT_FALSE(result.findings.empty());
+    EXPECT_EQ(result.findings.front().fault, Fault::missing_tokens);
+    EXPECT_EQ(result.findings.front().token_begin, 777 * 128);
+    EXPECT_EQ(result.findings.front().token_end, 778 * 128);
+  }
 }
 
 TEST(Diagnosis, NeverAccusesACorrectKernel) {
