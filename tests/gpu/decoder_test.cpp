@@ -71,6 +71,41 @@ TEST_F(DecoderPlans, ARefusedPlanLeavesTheOneBefore) {
   }
 }
 
+TEST_F(DecoderPlans, WhatDoesNotFitTheCapacityIsRefused) {
+  const Workload w = testing::decode("split", testing::geometry(4, 1, 64), {2000, 700});
+  const KernelConfig v = config_for(w);
+  const Plan plan = plan_of(w, v, "fixed-split:3+kernel");
+  const Capacity enough = capacity_of(w, plan, v);
+  Decoder(enough).set_plan(w, dense_addressing(w), plan, v);
+  for (std::int64_t Capacity::*const part : {&Capacity::items, &Capacity::merges, &Capacity::partials}) {
+    Capacity less = enough;
+    --(less.*part);
+    EXPECT_THROW(Decoder(less).set_plan(w, dense_addressing(w), plan, v), base::InputError);
+  }
+}
+
+/// Tiles of 16 rows for kernels of 8: two CTAs for each.
+TEST_F(DecoderPlans, TilesOfSeveralRowBlocksShareNoQueueAndMustBeResident) {
+  const Workload w = testing::decode("two_blocks", testing::geometry(16, 1, 64), {1 << 20, 70, 200, 70, 70});
+  KernelConfig v = config_for(testing::decode("one_block", testing::geometry(8, 1, 64), {70}));
+  ASSERT_EQ(v.row_tiles, 1);
+  const auto refusal = [&](const char* schedule, std::int32_t ctas) {
+    const Plan plan = schedules::make_plan(schedule, w, schedules::Grid{ctas, 1, 16, 64});
+    try {
+      Decoder(capacity_of(w, plan, v)).set_plan(w, dense_addressing(w), plan, v);
+    } catch (const base::InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const schedules::Grid resident = grid_of(w, v);
+  const std::int32_t ctas = resident.sms * resident.ctas_per_sm;
+  EXPECT_NE(refusal("fa3", ctas).find("its queue holds tiles of 16 rows"), std::string::npos);
+  EXPECT_NE(refusal("lean", ctas).find("its merge waits for " + std::to_string(2 * ctas) + " workers"),
+            std::string::npos);
+  EXPECT_EQ(refusal("lean", ctas / 2), "");
+}
+
 TEST_F(DecoderPlans, UniformPlansUploadNoItems) {
   const Workload w = testing::decode("alike", testing::geometry(4, 1, 64), {2000, 2000});
   const Workload ragged = testing::decode("ragged", testing::geometry(4, 1, 64), {2000, 1999});
