@@ -2,6 +2,7 @@
 // A decoder from plan to plan: what it uploads, and what it keeps where it refuses one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.h"
@@ -137,6 +138,31 @@ TEST_F(DecoderPlans, WithoutItsMergeKernelNoSplitOutputIsWritten) {
   decoder.launch(tensors.pointers(0));
   decoder.synchronize();
   for (const float value : tensors.download().output) ASSERT_EQ(value, value) << "an output is missing";
+}
+
+TEST_F(DecoderPlans, MergeKernelsWriteEveryRowBlock) {
+  const Workload w = testing::decode("two_blocks", testing::geometry(16, 1, 64), {2000, 700});
+  const KernelConfig v = config_for(testing::decode("one_block", testing::geometry(8, 1, 64), {70}));
+  ASSERT_EQ(v.row_tiles, 1);
+  DeviceTensors tensors = DeviceTensors::generate(w, 1);
+  const Plan plan = schedules::make_plan("fixed-split:3+kernel", w, schedules::Grid{8, 1, 16, 64});
+  Decoder decoder(capacity_of(w, plan, v));
+  decoder.set_plan(w, tensors.addressing(), plan, v);
+  for (const float value : launched(decoder, tensors).output) ASSERT_EQ(value, value) << "an output is missing";
+}
+
+TEST_F(DecoderPlans, EveryCtaOfAClusterFinishesAFragment) {
+  // 8 rows of 64 elements are four fragments.
+  const Workload w = testing::decode("w", testing::geometry(4, 1, 64), {2000});
+  std::int32_t most = 0;
+  for (const KernelConfig& v : kernel_configs(w)) {
+    if (v.row_tiles == 1) most = std::max(most, v.cluster);
+  }
+  EXPECT_LE(most, 4);
+  KernelConfig v = config_for(w);
+  const Plan plan = plan_of(w, v, "fa2");
+  v.cluster = 8;
+  EXPECT_THROW(Decoder(capacity_of(w, plan, v)).set_plan(w, dense_addressing(w), plan, v), base::InputError);
 }
 
 TEST_F(DecoderPlans, AnEmptyBatchReplaysNothing) {
