@@ -165,6 +165,15 @@ TEST_F(DecoderPlans, EveryCtaOfAClusterFinishesAFragment) {
   EXPECT_THROW(Decoder(capacity_of(w, plan, v)).set_plan(w, dense_addressing(w), plan, v), base::InputError);
 }
 
+TEST_F(DecoderPlans, GridsCountClustersAndNotTheirCtas) {
+  KernelConfig v;
+  EXPECT_EQ(grid_of(Residency{2, 8}, v).sms, 4);
+  EXPECT_EQ(grid_of(Residency{2, 8}, v).ctas_per_sm, 2);
+  v.cluster = 8;
+  EXPECT_EQ(grid_of(Residency{2, 1}, v).sms, 1);
+  EXPECT_EQ(grid_of(Residency{2, 1}, v).ctas_per_sm, 1);
+}
+
 TEST_F(DecoderPlans, AnEmptyBatchReplaysNothing) {
   const Workload w = testing::decode("full", testing::geometry(4, 1, 64), {900, 30});
   const Workload empty = testing::decode("empty", testing::geometry(4, 1, 64), {});
