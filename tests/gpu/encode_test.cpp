@@ -26,8 +26,9 @@ struct Encoded {
 Encoded encode(const Workload& w, const Plan& plan, std::int32_t spare_lists = 0) {
   const PlanSize size = size_of(plan);
   Encoded out;
-  out.items.resize(static_cast<std::size_t>(size.items + std::max(0, spare_lists - size.lists)));
-  std::memset(out.items.data(), 0x7f, out.items.size() * sizeof(DeviceItem));  // what another plan left there
+  DeviceItem used;  // what another plan left there
+  std::memset(&used, 0x7f, sizeof(used));
+  out.items.resize(static_cast<std::size_t>(size.items + std::max(0, spare_lists - size.lists)), used);
   out.merges.resize(static_cast<std::size_t>(size.merges) + 1);
   Encoder().encode(w, dense_addressing(w), plan, spare_lists, out.items, out.merges);
   return out;
