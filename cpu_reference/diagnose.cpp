@@ -272,8 +272,13 @@ std::optional<Finding> empty_rows(const JudgedCall& call, const BoundedResult& b
   return finding;
 }
 
-/// Errors of the size that a half-precision sum leaves, in rows that nothing else explains.
-std::optional<Finding> accumulator(const JudgedCall& call, const std::vector<Probe>& probes, double explained_share) {
+/// Errors of the size that a half-precision sum leaves, in rows that nothing else explains. A kernel has one
+/// accumulator for all rows: a few wrong ones among many are of something else.
+std::optional<Finding> accumulator(const JudgedCall& call, const std::vector<RowFigures>& rows,
+                                   const std::vector<Probe>& probes, double explained_share) {
+  const auto suspicious =
+      std::count_if(rows.begin(), rows.end(), [](const RowFigures& row) { return suspicion(row) > kSuspicious; });
+  if (suspicious * 4 < static_cast<std::ptrdiff_t>(rows.size())) return std::nullopt;
   std::int64_t alike = 0;
   for (const Probe& probe : probes) {
     const faults::AccumulatorErrors errors = faults::half_accumulator_errors(call, probe);
@@ -299,6 +304,7 @@ void add_guesses(const BestGuesses& best, const Probe& probe, std::array<Score, 
     score.left += entry.guess ? entry.left_squared : probe.error_squared;
     if (!entry.guess) continue;
     score.finding.evidence_nats += entry.gain_nats;
+    score.finding.against_rounding_nats += best.against_rounding(static_cast<Fault>(f));
     ++score.finding.rows;
     if (entry.gain_nats <= score.best_gain) continue;
     score.best_gain = entry.gain_nats;
@@ -338,12 +344,14 @@ std::vector<Finding> diagnose(const JudgedCall& call, const BoundedResult& bound
   const std::optional<Finding> tail = nan_tail(call, rows);
   const std::optional<Finding> page = nan_page(call, rows, tail.has_value());
   for (const auto& finding : {tail, page, empty_rows(call, bounded, rows), lse_base(call, bounded, rows)}) {
-    if (finding) findings.push_back(*finding);
+    if (!finding) continue;
+    findings.push_back(*finding);
+    findings.back().against_rounding_nats = finding->evidence_nats;  // no rounding makes these
   }
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.evidence_nats > b.evidence_nats; });
   const double explained = findings.empty() ? 0 : findings.front().explained;
-  if (auto finding = accumulator(call, probes, explained)) findings.insert(findings.begin(), *finding);
+  if (auto finding = accumulator(call, rows, probes, explained)) findings.insert(findings.begin(), *finding);
   return findings;
 }
 

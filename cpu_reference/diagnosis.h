@@ -36,8 +36,10 @@ struct Finding {
   std::string text;          ///< one sentence: what, where
   double explained = 0;      ///< share of the squared error of the rows looked at that is gone if the fault is assumed
   double evidence_nats = 0;  ///< log of the likelihood ratio to "rounding", less what trying so many faults costs
-  std::int64_t rows = 0;     ///< rows looked at in which the fault explains the error
-  std::int32_t token_begin = -1;  ///< KV positions that the fault is about, where it is about some
+  double against_rounding_nats = 0;  ///< the same where a row's elements count as no more numbers than its rounded
+                                     ///< weights make independent: what a correct kernel does not reach by chance
+  std::int64_t rows = 0;             ///< rows looked at in which the fault explains the error
+  std::int32_t token_begin = -1;     ///< KV positions that the fault is about, where it is about some
   std::int32_t token_end = -1;
 };
 

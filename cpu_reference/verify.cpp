@@ -19,13 +19,11 @@ namespace {
 using base::ElementType;
 
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-/// Evidence that makes a pattern a fault though every element is within its bound (docs/verify.md). Units: nats.
+/// Evidence against rounding that makes a pattern a fault though every element is within its bound (docs/verify.md).
+/// Units: nats.
 constexpr double kOverwhelmingNats = 60;
 /// And the least share of the error that it must explain.
 constexpr double kOverwhelmingShare = 0.8;
-/// And the rows in which it must do so: a rounded weight or LSE moves all elements of its row along one line, which one
-/// of many faults can happen to do, too.
-constexpr std::int64_t kFewestRows = 2;
 
 WeightPrecision precision_of(ElementType type) {
   switch (type) {
@@ -132,12 +130,11 @@ RuleResult pattern_rule(const Verification& result) {
   RuleResult rule{Rule::pattern, true, 0, kOverwhelmingNats, "nothing but rounding"};
   if (result.findings.empty()) return rule;
   const Finding& best = result.findings.front();
-  rule.value = best.evidence_nats;
-  rule.passed =
-      best.evidence_nats < kOverwhelmingNats || best.explained < kOverwhelmingShare || best.rows < kFewestRows;
-  rule.text = fmt::format("{} explains {:.1f} % of the error in {} row{}, with {:.0f} nats of evidence (limit {:.0f})",
-                          to_string(best.fault), 100 * best.explained, best.rows, best.rows == 1 ? "" : "s",
-                          best.evidence_nats, rule.limit);
+  rule.value = best.against_rounding_nats;
+  rule.passed = rule.value < kOverwhelmingNats || best.explained < kOverwhelmingShare;
+  rule.text = fmt::format(
+      "{} explains {:.1f} % of the error in {} row{}, with {:.0f} nats against rounding (limit {:.0f})",
+      to_string(best.fault), 100 * best.explained, best.rows, best.rows == 1 ? "" : "s", rule.value, rule.limit);
   return rule;
 }
 

@@ -136,7 +136,8 @@ def check_shares():
         problems.append(f"the published column is {shown}, and not {published}")
     off = {name: outliers(name, "drawn") / each for name, each in published.items()}
     claim("all six numbers come out within # %", math.ceil(100 * max(max(each, 1 / each) - 1 for each in off.values())))
-    claim("which makes it # % worse than published", 100 * (off["standard-fp8"] - 1))
+    claim("The baseline in FP8 is # % above the published", 100 * (off["standard-fp8"] - 1))
+    claim("is all one to it (# both)", outliers("standard-fp8", "drawn"))
     claim("the baseline's error is # of FlashAttention-3's (published #)",
           outliers("standard", "drawn") / outliers("fa3", "drawn"), published["standard"] / published["fa3"])
     claim("incoherent processing gains # (#), block quantization nothing (# %)",
@@ -148,6 +149,25 @@ def check_shares():
     claim("The theory is # to # of what is measured", min(predicted), max(predicted))
     claim("its error is # (and never above # for these lengths and head dims)", outliers("fa3", "stored"),
           max(float(row["rmse"]) for row in rows("outliers") if row["rounding"] == "fa3" and row["reference"] == "stored"))
+
+
+def check_theory():
+    """What the page says of the theory's constants, which no file holds."""
+    kappa = 1 / (8 * math.log(2))
+    floor = math.sqrt(kappa) * 2**-11
+    claim("κ = 1 / (8 ln 2) = #: an rms error of # u", kappa, math.sqrt(kappa))
+    claim("passes through costs # of it** (bf16 #, e4m3 #). P and the output are two of them: #.", floor,
+          math.sqrt(kappa) * 2**-8, math.sqrt(kappa) * 2**-4, math.sqrt(2) * floor)
+    size = context(4096, "fa3", "output_rms")
+    claim("√κ u = # | # (", floor, floor * size)
+    claim("√2 times that: # | # (", math.sqrt(2) * floor, math.sqrt(2) * floor * size)
+    claim("√3 times: #, for any number of splits | # |", math.sqrt(3) * floor, math.sqrt(3) * floor * size)
+    claim("√κ 2^-4 √(2 + 1 + 1) = # | # (", math.sqrt(4 * kappa) * 2**-4, math.sqrt(4 * kappa) * 2**-4 * size)
+    claim("u √(κ n / 2S) | # at S = 1", 2**-11 * math.sqrt(kappa * 4096 / 2) * size)
+    claim("scores of variance σ², here #/√n", math.exp(0.5))
+    claim("steps of 2^-7 in fp16, so a part's weight is off by #", 2**-7 / math.sqrt(12))
+    claim("√κ u of #: half of the squared error", math.sqrt(2) * floor)
+    claim("the floor of the output's own rounding (# in fp16)", floor)
 
 
 def check_sentences():
@@ -196,6 +216,7 @@ check_outliers_table()
 check_latent_table()
 check_latent_factors()
 check_shares()
+check_theory()
 check_sentences()
 check_why_papers_differ()
 print("\n".join(problems))

@@ -98,17 +98,42 @@ Prefix make_prefix(const AttentionCase& attention, const RowId& id, const RowWei
   return prefix;
 }
 
-/// Participation ratio of the directions of V, from pairs of up to 48 visible tokens: the mean of |v_i|^2 |v_j|^2 over
-/// that of (v_i v_j)^2, which is value_dim for random V and 1 where all point the same way.
-double directions_of(const AttentionCase& attention, const RowId& id, KvRange range) {
-  constexpr std::int32_t kSamples = 48;
-  const std::int32_t d = attention.geometry.value_dim;
-  std::vector<std::vector<double>> rows;
-  const std::int32_t count = std::min(range.size(), kSamples);
+constexpr std::size_t kDraws = 48;
+
+/// Tokens at even distances.
+std::vector<std::int32_t> drawn_evenly(KvRange range) {
+  const auto count = static_cast<std::int32_t>(std::min<std::int64_t>(range.size(), kDraws));
+  std::vector<std::int32_t> tokens;
   for (std::int32_t i = 0; i < count; ++i) {
-    const auto token = static_cast<std::int32_t>(range.begin + std::int64_t{range.size()} * i / count);
+    tokens.push_back(static_cast<std::int32_t>(range.begin + std::int64_t{range.size()} * i / count));
+  }
+  return tokens;
+}
+
+/// Tokens in proportion to the squares of their weights, the heaviest several times.
+std::vector<std::int32_t> drawn_by_weight(const RowWeights& weights) {
+  double all = 0;
+  for (const double weight : weights.weights) all += weight * weight;
+  std::vector<std::int32_t> tokens;
+  double sum = 0;
+  for (std::int32_t i = 0; i < weights.range.size(); ++i) {
+    const double weight = weights.weights[static_cast<std::size_t>(i)];
+    sum += weight * weight;
+    while (tokens.size() < kDraws && (static_cast<double>(tokens.size()) + 0.5) * all < kDraws * sum) {
+      tokens.push_back(weights.range.begin + i);
+    }
+  }
+  return tokens;
+}
+
+/// Participation ratio of the directions of V at the tokens: the mean of |v_i|^2 |v_j|^2 over that of (v_i v_j)^2 of
+/// all pairs, which is value_dim for random V and 1 where all point the same way or are those of one token.
+double directions_of(const AttentionCase& attention, const RowId& id, const std::vector<std::int32_t>& tokens) {
+  const std::int32_t d = attention.geometry.value_dim;
+  const std::int32_t kv_head = id.head / attention.geometry.group();
+  std::vector<std::vector<double>> rows;
+  for (const std::int32_t token : tokens) {
     rows.emplace_back(static_cast<std::size_t>(d));
-    const std::int32_t kv_head = id.head / attention.geometry.group();
     load_elements(attention.v, kv_offset(attention, attention.v_rows, id.request, token, kv_head), d,
                   rows.back().data());
   }
@@ -149,17 +174,17 @@ Probe make_probe(const JudgedCall& call, const BoundedResult& bounded, const Row
   }
   // No guess is believed to be better than five digits.
   probe.noise_squared += 1e-10 * std::min(probe.error_squared, 1e290) + 1e-300;
-  probe.directions = directions_of(attention, id, probe.weights.range);
+  probe.directions = directions_of(attention, id, drawn_evenly(probe.weights.range));
+  probe.roundings = directions_of(attention, id, drawn_by_weight(probe.weights));
   probe.exact_lse = bounded.exact.lse[probe.index];
   if (call.lse) probe.observed_lse = call.lse_at(id.request, id.query, id.head);
   probe.lse_noise = bounded.lse_bound[probe.index] + 1e-6;
   return probe;
 }
 
-double BestGuesses::gain(double left_squared, const Guess& guess) const {
-  const double half = 0.5 * probe_->directions;
-  double nats =
-      half * std::log((probe_->error_squared + probe_->noise_squared) / (left_squared + probe_->noise_squared));
+double BestGuesses::gain(double left_squared, const Guess& guess, double numbers) const {
+  double nats = 0.5 * numbers *
+                std::log((probe_->error_squared + probe_->noise_squared) / (left_squared + probe_->noise_squared));
   if (guess.lse && probe_->observed_lse && std::isfinite(*probe_->observed_lse)) {
     const double noise = probe_->lse_noise * probe_->lse_noise;
     const double before = *probe_->observed_lse - probe_->exact_lse;
@@ -170,10 +195,15 @@ double BestGuesses::gain(double left_squared, const Guess& guess) const {
   return nats - guess.cost_nats;
 }
 
+double BestGuesses::against_rounding(Fault fault) const {
+  const Entry& entry = of(fault);
+  return entry.guess ? std::max(0.0, gain(entry.left_squared, *entry.guess, probe_->roundings)) : 0;
+}
+
 void BestGuesses::offer(double left_squared, Guess guess, const std::function<std::string()>& text) {
   if (!std::isfinite(left_squared)) return;
   Entry& entry = entries_[static_cast<std::size_t>(guess.fault)];
-  const double nats = gain(left_squared, guess);
+  const double nats = gain(left_squared, guess, probe_->directions);
   if (nats <= 0 || (entry.guess && nats <= entry.gain_nats)) return;
   guess.text = text();
   entry = {std::move(guess), left_squared, nats};

@@ -51,6 +51,8 @@ struct Probe {
   /// Directions among the elements of V: as many independent numbers is the row's error. Where V's elements are all
   /// alike it is one number, however many elements there are, and chance explains it easily.
   double directions = 1;
+  /// And so many if it comes from rounded weights alone: these move a row along the V of its heaviest tokens.
+  double roundings = 1;
   double exact_lse = 0;
   std::optional<double> observed_lse;
   double lse_noise = 0;
@@ -93,10 +95,14 @@ class BestGuesses {
   void offer(double left_squared, Guess guess, const std::function<std::string()>& text);
 
   const Entry& of(Fault fault) const { return entries_[static_cast<std::size_t>(fault)]; }
-  /// Log-likelihood ratio of `left` against the error as it is, both as noise of their own size.
-  double gain(double left_squared, const Guess& guess) const;
+  /// What the best guess of the fault gains where the error may be of rounded weights: Entry::gain_nats, but a row
+  /// counts as Probe::roundings numbers.
+  double against_rounding(Fault fault) const;
 
  private:
+  /// Log-likelihood ratio of `left` against the error as it is, both as noise of their own size, of so many numbers.
+  double gain(double left_squared, const Guess& guess, double numbers) const;
+
   const Probe* probe_;
   std::array<Entry, kFaults> entries_;
 };

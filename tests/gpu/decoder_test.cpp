@@ -2,6 +2,7 @@
 // A decoder from plan to plan: what it uploads, and what it keeps where it refuses one.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "base/error.h"
@@ -71,6 +72,41 @@ TEST_F(DecoderPlans, ARefusedPlanLeavesTheOneBefore) {
   }
 }
 
+TEST_F(DecoderPlans, WhatDoesNotFitTheCapacityIsRefused) {
+  const Workload w = testing::decode("split", testing::geometry(4, 1, 64), {2000, 700});
+  const KernelConfig v = config_for(w);
+  const Plan plan = plan_of(w, v, "fixed-split:3+kernel");
+  const Capacity enough = capacity_of(w, plan, v);
+  Decoder(enough).set_plan(w, dense_addressing(w), plan, v);
+  for (std::int64_t Capacity::*const part : {&Capacity::items, &Capacity::merges, &Capacity::partials}) {
+    Capacity less = enough;
+    --(less.*part);
+    EXPECT_THROW(Decoder(less).set_plan(w, dense_addressing(w), plan, v), base::InputError);
+  }
+}
+
+/// Tiles of 16 rows for kernels of 8: two CTAs for each.
+TEST_F(DecoderPlans, TilesOfSeveralRowBlocksShareNoQueueAndMustBeResident) {
+  const Workload w = testing::decode("two_blocks", testing::geometry(16, 1, 64), {1 << 20, 70, 200, 70, 70});
+  KernelConfig v = config_for(testing::decode("one_block", testing::geometry(8, 1, 64), {70}));
+  ASSERT_EQ(v.row_tiles, 1);
+  const auto refusal = [&](const char* schedule, std::int32_t ctas) {
+    const Plan plan = schedules::make_plan(schedule, w, schedules::Grid{ctas, 1, 16, 64});
+    try {
+      Decoder(capacity_of(w, plan, v)).set_plan(w, dense_addressing(w), plan, v);
+    } catch (const base::InputError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  const schedules::Grid resident = grid_of(w, v);
+  const std::int32_t ctas = resident.sms * resident.ctas_per_sm;
+  EXPECT_NE(refusal("fa3", ctas).find("its queue holds tiles of 16 rows"), std::string::npos);
+  EXPECT_NE(refusal("lean", ctas).find("its merge waits for " + std::to_string(2 * ctas) + " workers"),
+            std::string::npos);
+  EXPECT_EQ(refusal("lean", ctas / 2), "");
+}
+
 TEST_F(DecoderPlans, UniformPlansUploadNoItems) {
   const Workload w = testing::decode("alike", testing::geometry(4, 1, 64), {2000, 2000});
   const Workload ragged = testing::decode("ragged", testing::geometry(4, 1, 64), {2000, 1999});
@@ -102,6 +138,40 @@ TEST_F(DecoderPlans, WithoutItsMergeKernelNoSplitOutputIsWritten) {
   decoder.launch(tensors.pointers(0));
   decoder.synchronize();
   for (const float value : tensors.download().output) ASSERT_EQ(value, value) << "an output is missing";
+}
+
+TEST_F(DecoderPlans, MergeKernelsWriteEveryRowBlock) {
+  const Workload w = testing::decode("two_blocks", testing::geometry(16, 1, 64), {2000, 700});
+  const KernelConfig v = config_for(testing::decode("one_block", testing::geometry(8, 1, 64), {70}));
+  ASSERT_EQ(v.row_tiles, 1);
+  DeviceTensors tensors = DeviceTensors::generate(w, 1);
+  const Plan plan = schedules::make_plan("fixed-split:3+kernel", w, schedules::Grid{8, 1, 16, 64});
+  Decoder decoder(capacity_of(w, plan, v));
+  decoder.set_plan(w, tensors.addressing(), plan, v);
+  for (const float value : launched(decoder, tensors).output) ASSERT_EQ(value, value) << "an output is missing";
+}
+
+TEST_F(DecoderPlans, EveryCtaOfAClusterFinishesAFragment) {
+  // 8 rows of 64 elements are four fragments.
+  const Workload w = testing::decode("w", testing::geometry(4, 1, 64), {2000});
+  std::int32_t most = 0;
+  for (const KernelConfig& v : kernel_configs(w)) {
+    if (v.row_tiles == 1) most = std::max(most, v.cluster);
+  }
+  EXPECT_LE(most, 4);
+  KernelConfig v = config_for(w);
+  const Plan plan = plan_of(w, v, "fa2");
+  v.cluster = 8;
+  EXPECT_THROW(Decoder(capacity_of(w, plan, v)).set_plan(w, dense_addressing(w), plan, v), base::InputError);
+}
+
+TEST_F(DecoderPlans, GridsCountClustersAndNotTheirCtas) {
+  KernelConfig v;
+  EXPECT_EQ(grid_of(Residency{2, 8}, v).sms, 4);
+  EXPECT_EQ(grid_of(Residency{2, 8}, v).ctas_per_sm, 2);
+  v.cluster = 8;
+  EXPECT_EQ(grid_of(Residency{2, 1}, v).sms, 1);
+  EXPECT_EQ(grid_of(Residency{2, 1}, v).ctas_per_sm, 1);
 }
 
 TEST_F(DecoderPlans, AnEmptyBatchReplaysNothing) {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <cstring>
 
 #include "base/error.h"
 #include "schedules/schedules.h"
@@ -25,7 +26,9 @@ struct Encoded {
 Encoded encode(const Workload& w, const Plan& plan, std::int32_t spare_lists = 0) {
   const PlanSize size = size_of(plan);
   Encoded out;
-  out.items.resize(static_cast<std::size_t>(size.items + std::max(0, spare_lists - size.lists)));
+  DeviceItem used;  // what another plan left there
+  std::memset(&used, 0x7f, sizeof(used));
+  out.items.resize(static_cast<std::size_t>(size.items + std::max(0, spare_lists - size.lists)), used);
   out.merges.resize(static_cast<std::size_t>(size.merges) + 1);
   Encoder().encode(w, dense_addressing(w), plan, spare_lists, out.items, out.merges);
   return out;
@@ -47,6 +50,8 @@ TEST(Encode, EveryItemOfEveryListInOrder) {
           std::int32_t at = plan.list(list).empty() ? -1 : list;
           if (at < 0) {
             EXPECT_EQ(out.items[static_cast<std::size_t>(list)].rows, 0);
+            EXPECT_EQ(out.items[static_cast<std::size_t>(list)].kv_end, 0);
+            EXPECT_EQ(out.items[static_cast<std::size_t>(list)].next, -1);
           }
           for (const schedules::Item& item : plan.list(list)) {
             ASSERT_GE(at, 0) << w.name << " " << name;
@@ -112,6 +117,17 @@ TEST(Encode, TilesOfOneQueryAreNotMasked) {
   }
 }
 
+TEST(Encode, AWindowAloneMasksTilesOfSeveralQueries) {
+  Workload w = testing::with_queries(testing::decode("w", testing::geometry(8, 2, 64), {100}), {3});
+  w.geometry.causal = false;
+  const auto masked = [&] {
+    return encode(w, schedules::make_plan("fa2", w, schedules::Grid{13, 1, 16, 64})).items[0].masked;
+  };
+  EXPECT_EQ(masked(), 0U);
+  w.geometry.window = 20;
+  EXPECT_EQ(masked(), 1U);
+}
+
 TEST(Encode, UniformPlansAreSeen) {
   const workloads::Geometry llama = testing::geometry(32, 8, 128);
   for (const std::int32_t length : {1, 64, 1000, 4096}) {
@@ -146,6 +162,16 @@ TEST(Encode, OtherPlansAreNotUniform) {
   Plan changed = schedules::make_plan("fixed-split:4", alike, grid);
   std::swap(changed.items[0], changed.items[1]);
   EXPECT_FALSE(as_uniform(alike, dense_addressing(alike), changed));
+}
+
+TEST(Encode, RequestsBeyondTheReachOfOffsetsAreNotUniform) {
+  // 2^33 elements of K each: with four of them the fourth begins at 3/4 of what 32 bits of 16 bytes reach.
+  const workloads::Geometry g = testing::geometry(8, 8, 128);
+  for (const std::size_t requests : {3, 5}) {
+    const Workload w = testing::decode("far", g, std::vector<std::int32_t>(requests, 1 << 23));
+    const Plan plan = schedules::make_plan("fa2", w, schedules::Grid{132, 1, 0, 64});
+    EXPECT_EQ(as_uniform(w, dense_addressing(w), plan).has_value(), requests == 3);
+  }
 }
 
 /// One request of as many query tokens as context, one head: rows of one output tile, or of tiles of `tile_q`.
