@@ -231,7 +231,14 @@ Dataset DatasetBuilder::finish(const Shapes& shapes) && {
     point.workload = place[point.workload];
     point.algorithm = place[point.algorithm];
   }
-  std::sort(data_.points_.begin(), data_.points_.end(), point_before);
+  // Requests that differ in nothing but their stages are told apart by these.
+  const auto stages_before = [&](const Point& a, const Point& b) {
+    if (a.stages < 0 || b.stages < 0) return a.stages < b.stages;
+    return data_.stages_[static_cast<std::size_t>(a.stages)] < data_.stages_[static_cast<std::size_t>(b.stages)];
+  };
+  std::sort(data_.points_.begin(), data_.points_.end(), [&](const Point& a, const Point& b) {
+    return point_before(a, b) || (!point_before(b, a) && stages_before(a, b));
+  });
   std::sort(data_.io_.begin(), data_.io_.end(), [](const IoPoint& a, const IoPoint& b) {
     return std::tuple(a.workload, a.algorithm, a.io.total()) < std::tuple(b.workload, b.algorithm, b.io.total());
   });

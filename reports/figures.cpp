@@ -124,10 +124,9 @@ std::string Panels::note() const {
              : fmt::format(" {} of {} groups, those with the most points.", names.size(), names.size() + left_out);
 }
 
-Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x, std::size_t least_series) {
+Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x) {
   struct Extent {
     std::set<double> x;
-    std::set<std::string> series;
     bool measured = false;
     std::size_t count = 0;
   };
@@ -135,13 +134,12 @@ Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x, std::
   for (const CurvePoint& point : points) {
     Extent& extent = extents[point.panel];
     extent.x.insert(point.x);
-    extent.series.insert(point.series);
     extent.measured = extent.measured || !point.predicted;
     ++extent.count;
   }
   Panels result;
   for (const auto& [name, extent] : extents) {
-    if (extent.x.size() >= least_x && extent.series.size() >= least_series) result.names.push_back(name);
+    if (extent.x.size() >= least_x) result.names.push_back(name);
   }
   // What was measured first: it says most.
   std::stable_sort(result.names.begin(), result.names.end(), [&](const std::string& a, const std::string& b) {
@@ -160,10 +158,28 @@ Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x, std::
   return result;
 }
 
-std::vector<CurvePoint> thinned_points(std::vector<CurvePoint> points) {
-  std::vector<CurvePoint> result;
-  for (const std::size_t i : thinned(points.size(), kMostPoints)) result.push_back(std::move(points[i]));
-  return result;
+Drawn curve_figure(const Context& context, const Heading& heading, Curves curves, std::vector<CurvePoint> points,
+                   std::size_t least_x, bool seconds) {
+  const Panels panels = choose_panels(points, least_x);
+  if (panels.names.empty()) return std::nullopt;
+  std::vector<CurvePoint> drawn;
+  for (const std::size_t i : thinned(points.size(), kMostPoints)) drawn.push_back(std::move(points[i]));
+  if (seconds) curves.y.title = fmt::format("time ({})", scale_times(drawn).name);
+  curves.panels = panels.names;
+  std::string note = heading.note + panels.note();
+  if (curves.series.empty()) {
+    curves.series = context.series;
+    note += context.series_note();
+  }
+  return finished(heading.name, heading.title, note, curve_panels(curves, drawn), curve_table(curves, drawn));
+}
+
+TimeUnit scale_times(std::vector<CurvePoint>& points) {
+  std::vector<double> seconds;
+  for (const CurvePoint& point : points) seconds.push_back(point.y);
+  const TimeUnit unit = time_unit(seconds);
+  for (CurvePoint& point : points) point.y *= unit.factor;
+  return unit;
 }
 
 }  // namespace vega

@@ -31,7 +31,7 @@ struct Curves {
   bool steps = false;                ///< lines jump, as waves do
   bool lines = true;                 ///< predicted points are joined
   bool markers = true;               ///< points are seen; else only their hover text
-  bool labels = true;                ///< series are named where they end; else by a legend
+  std::vector<std::string> legend = {};  ///< series that a legend names; empty: each is named where it ends
   std::vector<std::string> x_names;  ///< what x = 0, 1, ... stand for; empty: x is a number
   std::string hover_x;               ///< heading of x in the hover text; empty: the axis' title
   double height = 0;                 ///< of a panel, pixels; 0: by the number of panels
