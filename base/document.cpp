@@ -124,6 +124,10 @@ class Parser {
       const bool added =
           keys.size() < kFewKeys ? std::find(keys.begin(), keys.end(), key) == keys.end() : seen.insert(key).second;
       if (!added) fail(fmt::format("key \"{}\" appears twice", printable(key)));
+      if (keys.empty()) {
+        keys.reserve(8);
+        result.items.reserve(8);
+      }
       keys.push_back(std::move(key));
       skip_spaces();
       expect(":");

@@ -153,7 +153,7 @@ std::vector<PointPair> Dataset::pairs() const& {
 }
 
 DatasetBuilder::DatasetBuilder() {
-  index_of("");
+  index_of(std::string());
 }
 
 std::uint32_t DatasetBuilder::index_of(const std::string& name) {
@@ -162,16 +162,20 @@ std::uint32_t DatasetBuilder::index_of(const std::string& name) {
   return found->second;
 }
 
+std::uint32_t DatasetBuilder::index_of(const std::optional<std::string>& name) {
+  return name ? index_of(*name) : 0;  // that of the empty text
+}
+
 void DatasetBuilder::add(const Record& record) {
   Point point;
   point.workload = index_of(record.workload);
   point.schedule = index_of(record.schedule);
   point.executor = index_of(record.executor);
   point.machine = index_of(record.machine);
-  point.chosen = index_of(record.chosen.value_or(""));
-  point.kernel = index_of(record.kernel.value_or(""));
-  point.failure = index_of(record.failure.value_or(""));
-  point.axes = index_of(record.axes.value_or(""));
+  point.chosen = index_of(record.chosen);
+  point.kernel = index_of(record.kernel);
+  point.failure = index_of(record.failure);
+  point.axes = index_of(record.axes);
   point.predicted = record.executor == kSimulator;
   point.seconds = number(record.seconds);
   point.low_seconds = number(record.seconds_p20);

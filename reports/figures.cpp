@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <set>
 
+#include "base/parallel.h"
 #include "reports/figures/context.h"
 
 namespace splitwave::reports {
@@ -49,6 +51,9 @@ constexpr Entry kFigures[] = {
     {"time_share", "records of end-to-end", vega::time_share},
     {"end_to_end", "records of end-to-end of two schedules or more at two prompts or more", vega::end_to_end},
 };
+
+/// Figures that are made at once: each holds up to 200 MB of a million records.
+constexpr int kMostThreads = 4;
 
 }  // namespace
 
@@ -186,18 +191,23 @@ TimeUnit scale_times(std::vector<CurvePoint>& points) {
 
 FigureSet figures_of(const Dataset& data, const FigureRequest& request) {
   const vega::Context context(data, request);
-  FigureSet result;
+  std::vector<const Entry*> entries;
   for (const Entry& entry : kFigures) {
-    const auto asked = [&] {
-      return request.only.empty() ||
-             std::find(request.only.begin(), request.only.end(), entry.name) != request.only.end();
-    };
-    if (!asked()) continue;
-    if (vega::Drawn figure = entry.draw(context)) {
-      set_command(*figure, request.command.empty() ? "" : request.command + " --figure " + entry.name);
-      result.figures.push_back(std::move(*figure));
+    const auto& only = request.only;
+    if (only.empty() || std::find(only.begin(), only.end(), entry.name) != only.end()) entries.push_back(&entry);
+  }
+  std::vector<vega::Drawn> drawn(entries.size());
+  std::atomic<std::size_t> next = 0;
+  base::parallel(std::min(base::default_threads(), kMostThreads), [&](int, int) {
+    for (std::size_t i = next++; i < entries.size(); i = next++) drawn[i] = entries[i]->draw(context);
+  });
+  FigureSet result;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (drawn[i]) {
+      set_command(*drawn[i], request.command.empty() ? "" : request.command + " --figure " + entries[i]->name);
+      result.figures.push_back(std::move(*drawn[i]));
     } else {
-      result.missing.push_back({entry.name, entry.needs});
+      result.missing.push_back({entries[i]->name, entries[i]->needs});
     }
   }
   return result;

@@ -26,7 +26,7 @@ Json values_of(const std::vector<const CurvePoint*>& points) {
                 {"kind", point->predicted ? "predicted" : "measured"},
                 {"x", point->x},
                 {"y", point->y}};
-    if (!point->workload.empty()) row["workload"] = point->workload;
+    if (!point->workload.empty()) row["workload"] = std::string(point->workload);
     if (point->record >= 0) row["record"] = point->record;
     values.push_back(std::move(row));
   }
@@ -206,7 +206,7 @@ Table curve_table(const Curves& curves, const std::vector<CurvePoint>& points) {
   for (const CurvePoint& point : points) {
     const std::string x = curves.x_names.empty() ? cell(point.x) : curves.x_names[static_cast<std::size_t>(point.x)];
     table.rows.push_back(
-        {point.panel, point.series, point.predicted ? "predicted" : "measured", point.workload, x, cell(point.y)});
+        {point.panel, point.series, point.predicted ? "predicted" : "measured", std::string(point.workload), x, cell(point.y)});
   }
   return table;
 }

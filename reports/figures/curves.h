@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "reports/figures/vega.h"
@@ -17,7 +18,7 @@ struct CurvePoint {
   bool predicted = false;
   double x = 0;
   double y = 0;
-  std::string workload = {};  ///< for the hover text; may be empty
+  std::string_view workload = {};  ///< for the hover text; may be empty; of the dataset
   std::int64_t record = -1;   ///< index into Dataset::points(), -1: none
 };
 
