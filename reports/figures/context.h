@@ -73,8 +73,8 @@ struct Heading {
   std::string note;
 };
 
-/// A figure of the panels in which points have `least_x` different x or more, or nothing if there are none. Curves without
-/// series are of the context's. `seconds`: y is a time, drawn in the unit that suits.
+/// A figure of the panels in which points have `least_x` different x or more, or nothing if there are none. Curves
+/// without series are of the context's. `seconds`: y is a time, drawn in the unit that suits.
 Drawn curve_figure(const Context& context, const Heading& heading, Curves curves, std::vector<CurvePoint> points,
                    std::size_t least_x, bool seconds = false);
 

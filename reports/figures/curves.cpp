@@ -93,7 +93,8 @@ Json end_labels(const Curves& curves, const std::vector<const CurvePoint*>& poin
 
 /// Measured points are filled; predicted ones are open, and small where a line joins them, so that hovering finds them.
 Json markers(const Curves& curves, bool predicted, const Json& x, const Json& y) {
-  Json mark = {{"type", "point"}, {"clip", true}, {"filled", !predicted}, {"size", predicted && curves.lines ? 14 : 30}};
+  Json mark = {
+      {"type", "point"}, {"clip", true}, {"filled", !predicted}, {"size", predicted && curves.lines ? 14 : 30}};
   if (!curves.markers) mark["fillOpacity"] = mark["strokeOpacity"] = 0;
   if (predicted) mark["strokeWidth"] = 1.2;
   return {{"transform", {{{"filter", predicted ? "datum.kind == 'predicted'" : "datum.kind == 'measured'"}}}},
@@ -205,8 +206,8 @@ Table curve_table(const Curves& curves, const std::vector<CurvePoint>& points) {
   Table table{{{"panel"}, {"series"}, {"kind"}, {"workload"}, {curves.x.title}, {curves.y.title}}, {}};
   for (const CurvePoint& point : points) {
     const std::string x = curves.x_names.empty() ? cell(point.x) : curves.x_names[static_cast<std::size_t>(point.x)];
-    table.rows.push_back(
-        {point.panel, point.series, point.predicted ? "predicted" : "measured", std::string(point.workload), x, cell(point.y)});
+    table.rows.push_back({point.panel, point.series, point.predicted ? "predicted" : "measured",
+                          std::string(point.workload), x, cell(point.y)});
   }
   return table;
 }

@@ -20,9 +20,9 @@ Drawn energy(const Context& context) {
   }
   std::erase_if(points, [](const CurvePoint& point) { return !(point.x > 0); });
   const std::string& baseline = context.request.baseline;
-  return points_by_bytes(
-      context, {"energy", "Energy of a call, relative to " + baseline, "Open: predicted; filled: measured."},
-      std::move(points), {"energy over " + baseline + "'s", Axis::Kind::logarithmic}, {1});
+  return points_by_bytes(context,
+                         {"energy", "Energy of a call, relative to " + baseline, "Open: predicted; filled: measured."},
+                         std::move(points), {"energy over " + baseline + "'s", Axis::Kind::logarithmic}, {1});
 }
 
 Drawn io(const Context& context) {

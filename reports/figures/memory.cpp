@@ -118,7 +118,8 @@ Drawn bandwidth(const Context& context) {
   }
   const Axis y = {shares ? "share of the DRAM peak" : "bandwidth (GB/s)", Axis::Kind::linear, true, shares, {}};
   return points_by_bytes(
-      context, {"bandwidth", "Bandwidth by bytes", "K and V of every visible token once, Q and output once, over the time."},
+      context,
+      {"bandwidth", "Bandwidth by bytes", "K and V of every visible token once, Q and output once, over the time."},
       std::move(points), y);
 }
 

@@ -195,8 +195,8 @@ Drawn speed_up_by_context(const Context& context) {
 
 Drawn speed_up_by_heads(const Context& context) {
   return speed_up_along(
-      context, {"speed_up_by_heads", "Speed-up by number of heads", kLinesAndPoints}, {"query heads", Axis::Kind::linear},
-      [](const Shape& shape) -> std::optional<Place> {
+      context, {"speed_up_by_heads", "Speed-up by number of heads", kLinesAndPoints},
+      {"query heads", Axis::Kind::linear}, [](const Shape& shape) -> std::optional<Place> {
         if (!shape.uniform() || shape.query_heads % shape.kv_heads != 0) return std::nullopt;
         const std::int32_t group = shape.query_heads / shape.kv_heads;
         return Place{fmt::format("batch {}, {} tokens, {} of {}{}", shape.batch, tokens_words(shape.max_context),
@@ -219,8 +219,7 @@ Drawn speed_up_by_batch(const Context& context) {
 
 Drawn ragged(const Context& context) {
   return speed_up_along(
-      context,
-      {"ragged", "Speed-up by raggedness", fmt::format("100 %: all contexts alike. {}", kLinesAndPoints)},
+      context, {"ragged", "Speed-up by raggedness", fmt::format("100 %: all contexts alike. {}", kLinesAndPoints)},
       {"average context / longest context", Axis::Kind::linear, false, true, {}},
       [](const Shape& shape) -> std::optional<Place> {
         if (shape.batch < 2 || shape.max_context < 1) return std::nullopt;

@@ -128,8 +128,7 @@ Drawn sm_count(const Context& context) {
   Curves curves;
   curves.x = {"SMs", Axis::Kind::linear, true};
   curves.y = {"", Axis::Kind::logarithmic};
-  return curve_figure(context,
-                      {"sm_count", "Time by number of SMs", "Lines: predicted; filled points: measured."},
+  return curve_figure(context, {"sm_count", "Time by number of SMs", "Lines: predicted; filled points: measured."},
                       std::move(curves), std::move(points), 3, true);
 }
 

@@ -98,8 +98,7 @@ Drawn sweep_curve(const Context& context) {
     const auto x = one.axes->numbers.find(axis);
     if (x == one.axes->numbers.end()) continue;
     points.push_back({panel_of(context, one, {axis}), context.name(one.point->schedule), one.point->predicted,
-                      x->second, one.point->seconds, context.name(one.point->workload),
-                      context.index(*one.point)});
+                      x->second, one.point->seconds, context.name(one.point->workload), context.index(*one.point)});
   }
   Curves curves;
   curves.x = {axis, kind_of(sweep.numbers.at(axis))};

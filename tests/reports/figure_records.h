@@ -114,8 +114,8 @@ class FigureRecords {
     records_.push_back(algorithm);
     for (const int thousands : {1, 2, 4}) {
       for (const double attention : {4.0, 2.0}) {
-        reports::Record one = record(fmt::format("m:1q{}k+128", thousands), attention == 4 ? "fa2" : "lean",
-                                     "simulator", "h200", 0);
+        reports::Record one =
+            record(fmt::format("m:1q{}k+128", thousands), attention == 4 ? "fa2" : "lean", "simulator", "h200", 0);
         one.stages = reports::RecordStages{1, thousands * 1024, 128, 1, attention * thousands, 2, 3, 0.5, 0.25, 0.25};
         one.seconds = one.stages->total();
         records_.push_back(one);
