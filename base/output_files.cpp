@@ -51,6 +51,14 @@ void make_folder(const fs::path& folder) {
   }
 }
 
+void expect_writable(const fs::path& folder) {
+  std::error_code ignored;  // what cannot be looked at cannot be written either
+  fs::path there = fs::absolute(folder, ignored);
+  while (!fs::exists(there, ignored) && there.has_relative_path()) there = there.parent_path();
+  if (!fs::is_directory(there, ignored)) refuse(there, ENOTDIR);
+  if (::access(there.c_str(), W_OK | X_OK) != 0) refuse(there, errno);
+}
+
 void write_file(const fs::path& path, std::string_view text) {
   write_file(path, std::span(&text, 1));
 }

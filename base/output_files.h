@@ -14,6 +14,10 @@ namespace splitwave::base {
 /// Creates the folder and its parents. Throws InputError naming it and the reason.
 void make_folder(const std::filesystem::path& folder);
 
+/// Throws InputError where make_folder() and files in the folder are bound to fail, and leaves everything as it is: a
+/// long run asks before it begins.
+void expect_writable(const std::filesystem::path& folder);
+
 /// Replaces the whole content of `path` by `text`, or leaves `path` as it was: the text goes to a temporary file of the
 /// same folder, which is synced and renamed. Throws InputError naming the path and the reason.
 void write_file(const std::filesystem::path& path, std::string_view text);

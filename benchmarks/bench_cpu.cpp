@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/memory.h"
+#include "benchmarks/timed_cases.h"
 #include "cpu_reference/measure.h"
 #include "schedules/schedules.h"
 #include "workloads/load.h"
@@ -90,13 +91,7 @@ void run(benchmark::State& state, const Case& which) {
 int main(int argc, char** argv) {
   for (const Case& which : kCases) {
     const std::string name = std::string(which.spec) + "/" + workloads::to_string(which.layout) + "/" + which.schedule;
-    benchmark::RegisterBenchmark(name.c_str(), [&which](benchmark::State& state) { run(state, which); })
-        ->UseManualTime()
-        ->Unit(benchmark::kMillisecond)
-        ->Iterations(15);
+    benchmarks::add_case(name, [&which](benchmark::State& state) { run(state, which); });
   }
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
+  return benchmarks::run_cases(argc, argv);
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/memory.h"
+#include "benchmarks/timed_cases.h"
 #include "cpu_reference/isa.h"
 #include "cpu_reference/measure.h"
 #include "cpu_reference/run_plan.h"
@@ -121,14 +122,8 @@ int main(int argc, char** argv) {
                            "deepseek-v3,dtype=bf16:1q1s8k"}) {
     for (const Isa isa : cpu_reference::supported_isas()) {
       const std::string name = std::string(spec) + "/" + cpu_reference::to_string(isa);
-      benchmark::RegisterBenchmark(name.c_str(), [spec, isa](benchmark::State& state) { run(state, spec, isa); })
-          ->UseManualTime()
-          ->Unit(benchmark::kMillisecond)
-          ->Iterations(15);
+      benchmarks::add_case(name, [spec, isa](benchmark::State& state) { run(state, spec, isa); });
     }
   }
-  benchmark::Initialize(&argc, argv);
-  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  benchmark::RunSpecifiedBenchmarks();
-  return 0;
+  return benchmarks::run_cases(argc, argv);
 }

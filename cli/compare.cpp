@@ -19,6 +19,7 @@
 #include "studies/choose.h"
 #include "studies/compare.h"
 #include "studies/measure.h"
+#include "studies/report.h"
 
 namespace splitwave::cli {
 namespace {
@@ -79,8 +80,7 @@ int compare_all(const CompareOptions& options) {
       options.out.empty() ? fmt::format("out/{:%Y-%m-%dT%H%M%S}Z", comparison.begin) : options.out;
   catch_stop_signals();
   base::expect_absent(folder / "report.md");
-  base::expect_absent(folder / "figures");
-  base::expect_absent(folder / "report.html");
+  studies::expect_place_for_page(folder);
   RecordSink sink(folder.string(), options.json);
   ExecutorChoice executor = options.executor;
   executor.measure_cpu = options.machine.measure_cpu;

@@ -153,7 +153,7 @@ std::vector<PointPair> Dataset::pairs() const& {
 }
 
 DatasetBuilder::DatasetBuilder() {
-  index_of("");
+  index_of(std::string());
 }
 
 std::uint32_t DatasetBuilder::index_of(const std::string& name) {
@@ -162,16 +162,20 @@ std::uint32_t DatasetBuilder::index_of(const std::string& name) {
   return found->second;
 }
 
+std::uint32_t DatasetBuilder::index_of(const std::optional<std::string>& name) {
+  return name ? index_of(*name) : 0;  // that of the empty text
+}
+
 void DatasetBuilder::add(const Record& record) {
   Point point;
   point.workload = index_of(record.workload);
   point.schedule = index_of(record.schedule);
   point.executor = index_of(record.executor);
   point.machine = index_of(record.machine);
-  point.chosen = index_of(record.chosen.value_or(""));
-  point.kernel = index_of(record.kernel.value_or(""));
-  point.failure = index_of(record.failure.value_or(""));
-  point.axes = index_of(record.axes.value_or(""));
+  point.chosen = index_of(record.chosen);
+  point.kernel = index_of(record.kernel);
+  point.failure = index_of(record.failure);
+  point.axes = index_of(record.axes);
   point.predicted = record.executor == kSimulator;
   point.seconds = number(record.seconds);
   point.low_seconds = number(record.seconds_p20);
@@ -231,7 +235,14 @@ Dataset DatasetBuilder::finish(const Shapes& shapes) && {
     point.workload = place[point.workload];
     point.algorithm = place[point.algorithm];
   }
-  std::sort(data_.points_.begin(), data_.points_.end(), point_before);
+  // Requests that differ in nothing but their stages are told apart by these.
+  const auto stages_before = [&](const Point& a, const Point& b) {
+    if (a.stages < 0 || b.stages < 0) return a.stages < b.stages;
+    return data_.stages_[static_cast<std::size_t>(a.stages)] < data_.stages_[static_cast<std::size_t>(b.stages)];
+  };
+  std::sort(data_.points_.begin(), data_.points_.end(), [&](const Point& a, const Point& b) {
+    return point_before(a, b) || (!point_before(b, a) && stages_before(a, b));
+  });
   std::sort(data_.io_.begin(), data_.io_.end(), [](const IoPoint& a, const IoPoint& b) {
     return std::tuple(a.workload, a.algorithm, a.io.total()) < std::tuple(b.workload, b.algorithm, b.io.total());
   });

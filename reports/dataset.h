@@ -135,6 +135,7 @@ class DatasetBuilder {
 
  private:
   std::uint32_t index_of(const std::string& name);
+  std::uint32_t index_of(const std::optional<std::string>& name);
   Dataset data_;
   std::unordered_map<std::string, std::uint32_t> indices_;
 };

@@ -4,9 +4,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <set>
 
+#include "base/parallel.h"
 #include "reports/figures/context.h"
 
 namespace splitwave::reports {
@@ -49,6 +51,9 @@ constexpr Entry kFigures[] = {
     {"time_share", "records of end-to-end", vega::time_share},
     {"end_to_end", "records of end-to-end of two schedules or more at two prompts or more", vega::end_to_end},
 };
+
+/// Figures that are made at once: each holds up to 200 MB of a million records.
+constexpr int kMostThreads = 4;
 
 }  // namespace
 
@@ -124,10 +129,9 @@ std::string Panels::note() const {
              : fmt::format(" {} of {} groups, those with the most points.", names.size(), names.size() + left_out);
 }
 
-Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x, std::size_t least_series) {
+Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x) {
   struct Extent {
     std::set<double> x;
-    std::set<std::string> series;
     bool measured = false;
     std::size_t count = 0;
   };
@@ -135,13 +139,12 @@ Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x, std::
   for (const CurvePoint& point : points) {
     Extent& extent = extents[point.panel];
     extent.x.insert(point.x);
-    extent.series.insert(point.series);
     extent.measured = extent.measured || !point.predicted;
     ++extent.count;
   }
   Panels result;
   for (const auto& [name, extent] : extents) {
-    if (extent.x.size() >= least_x && extent.series.size() >= least_series) result.names.push_back(name);
+    if (extent.x.size() >= least_x) result.names.push_back(name);
   }
   // What was measured first: it says most.
   std::stable_sort(result.names.begin(), result.names.end(), [&](const std::string& a, const std::string& b) {
@@ -160,28 +163,51 @@ Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x, std::
   return result;
 }
 
-std::vector<CurvePoint> thinned_points(std::vector<CurvePoint> points) {
-  std::vector<CurvePoint> result;
-  for (const std::size_t i : thinned(points.size(), kMostPoints)) result.push_back(std::move(points[i]));
-  return result;
+Drawn curve_figure(const Context& context, const Heading& heading, Curves curves, std::vector<CurvePoint> points,
+                   std::size_t least_x, bool seconds) {
+  const Panels panels = choose_panels(points, least_x);
+  if (panels.names.empty()) return std::nullopt;
+  std::vector<CurvePoint> drawn;
+  for (const std::size_t i : thinned(points.size(), kMostPoints)) drawn.push_back(std::move(points[i]));
+  if (seconds) curves.y.title = fmt::format("time ({})", scale_times(drawn).name);
+  curves.panels = panels.names;
+  std::string note = heading.note + panels.note();
+  if (curves.series.empty()) {
+    curves.series = context.series;
+    note += context.series_note();
+  }
+  return finished(heading.name, heading.title, note, curve_panels(curves, drawn), curve_table(curves, drawn));
+}
+
+TimeUnit scale_times(std::vector<CurvePoint>& points) {
+  std::vector<double> seconds;
+  for (const CurvePoint& point : points) seconds.push_back(point.y);
+  const TimeUnit unit = time_unit(seconds);
+  for (CurvePoint& point : points) point.y *= unit.factor;
+  return unit;
 }
 
 }  // namespace vega
 
 FigureSet figures_of(const Dataset& data, const FigureRequest& request) {
   const vega::Context context(data, request);
-  FigureSet result;
+  std::vector<const Entry*> entries;
   for (const Entry& entry : kFigures) {
-    const auto asked = [&] {
-      return request.only.empty() ||
-             std::find(request.only.begin(), request.only.end(), entry.name) != request.only.end();
-    };
-    if (!asked()) continue;
-    if (vega::Drawn figure = entry.draw(context)) {
-      set_command(*figure, request.command.empty() ? "" : request.command + " --figure " + entry.name);
-      result.figures.push_back(std::move(*figure));
+    const auto& only = request.only;
+    if (only.empty() || std::find(only.begin(), only.end(), entry.name) != only.end()) entries.push_back(&entry);
+  }
+  std::vector<vega::Drawn> drawn(entries.size());
+  std::atomic<std::size_t> next = 0;
+  base::parallel(std::min(base::default_threads(), kMostThreads), [&](int, int) {
+    for (std::size_t i = next++; i < entries.size(); i = next++) drawn[i] = entries[i]->draw(context);
+  });
+  FigureSet result;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (drawn[i]) {
+      set_command(*drawn[i], request.command.empty() ? "" : request.command + " --figure " + entries[i]->name);
+      result.figures.push_back(std::move(*drawn[i]));
     } else {
-      result.missing.push_back({entry.name, entry.needs});
+      result.missing.push_back({entries[i]->name, entries[i]->needs});
     }
   }
   return result;

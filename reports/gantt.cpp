@@ -148,8 +148,10 @@ class Drawing {
     tile_lines(run, item, left, top, width, height);
     const std::string label = fitting_words(run, item, width);
     if (height >= 10 && !label.empty()) {
-      add("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\" font-size=\"10\" fill=\"{}\">{}</text>\n",
-          left + width / 2, top + height / 2 + 3.5, colour.text, label);
+      // Drawn with an outline of the bar's colour, so that no cut goes through the words.
+      add("<text x=\"{:.2f}\" y=\"{:.2f}\" text-anchor=\"middle\" font-size=\"10\" fill=\"{}\" stroke=\"{}\" "
+          "stroke-width=\"5\" paint-order=\"stroke\">{}</text>\n",
+          left + width / 2, top + height / 2 + 3.5, colour.text, colour.fill, label);
     }
   }
 

@@ -47,7 +47,7 @@ struct RecordStages {
   double all_reduce = 0;
   double decode() const { return attention + projections + mlp + lm_head + cache_append + all_reduce; }
   double total() const { return prefill + decode(); }
-  bool operator==(const RecordStages&) const = default;
+  auto operator<=>(const RecordStages&) const = default;
 };
 
 /// What a prediction for this CPU was made from: medians of the probes between the runs that it is set against

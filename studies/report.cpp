@@ -30,7 +30,7 @@ double overridden(const std::string& machine, const std::string& key) {
   return value;
 }
 
-void check_names(const reports::Dataset& data, const ReportRequest& request) {
+void check_figures(const ReportRequest& request) {
   const std::vector<std::string> names = reports::figure_names();
   for (const std::string& name : request.figures) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
@@ -38,6 +38,9 @@ void check_names(const reports::Dataset& data, const ReportRequest& request) {
                                          base::did_you_mean(name, names), base::join(names)));
     }
   }
+}
+
+void check_baseline(const reports::Dataset& data, const ReportRequest& request) {
   std::vector<std::string> schedules;
   for (const std::uint32_t schedule : data.schedules()) schedules.push_back(data.name(schedule));
   std::set<std::string> of_requests;
@@ -58,6 +61,12 @@ std::string joined(const std::set<std::string>& texts) {
 }
 
 }  // namespace
+
+void expect_place_for_page(const std::filesystem::path& folder) {
+  base::expect_absent(folder / "report.html");
+  base::expect_absent(folder / "figures");
+  base::expect_writable(folder);
+}
 
 void write_records_csv(const std::string& from, const std::filesystem::path& to, int threads) {
   base::expect_absent(to);
@@ -104,7 +113,7 @@ std::map<std::string, reports::MachinePeaks> peaks_of(const reports::Dataset& da
 
 ReportResult write_page(const reports::Dataset& data, const ReportRequest& request, reports::ReadSummary read,
                         std::vector<std::pair<std::string, std::string>> facts, const std::filesystem::path& folder) {
-  check_names(data, request);
+  check_baseline(data, request);
   const std::string baseline = request.baseline.empty() ? reports::default_baseline(data) : request.baseline;
   const reports::FigureSet figures =
       reports::figures_of(data, {baseline, peaks_of(data), request.figures, request.command});
@@ -120,8 +129,7 @@ ReportResult write_page_of(const reports::Dataset& data, const reports::FigureSe
                            reports::PageContext context, const std::filesystem::path& folder) {
   ReportResult result;
   result.page = folder / "report.html";
-  base::expect_absent(result.page);
-  base::expect_absent(folder / "figures");
+  expect_place_for_page(folder);
   const reports::DrawnFigures drawn = reports::draw(figures.figures, folder / "figures");
   context.drawing_note = drawn.note;
   base::write_new_file(result.page, reports::page_html(data, figures, drawn, context));
@@ -136,8 +144,8 @@ ReportResult write_page_of(const reports::Dataset& data, const reports::FigureSe
 }
 
 ReportResult write_report_page(const ReportRequest& request, const std::filesystem::path& folder) {
-  base::expect_absent(folder / "report.html");
-  base::expect_absent(folder / "figures");
+  expect_place_for_page(folder);
+  check_figures(request);
   reports::DatasetBuilder builder;
   reports::ReadSummary read =
       reports::read_records(request.files, request.read, [&](const reports::Record& record) { builder.add(record); });

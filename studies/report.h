@@ -17,6 +17,9 @@
 
 namespace splitwave::studies {
 
+/// Throws InputError if a page cannot be written into the folder, or if one is there: what takes long asks first.
+void expect_place_for_page(const std::filesystem::path& folder);
+
 /// What a report is made of.
 struct ReportRequest {
   std::vector<std::string> files;  ///< of records

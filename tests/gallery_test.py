@@ -11,12 +11,21 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 
+def files(folder):
+    return {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir() if path.is_file()}
+
+
+def different(drawn, kept):
+    return sorted(name for name in drawn.keys() | kept.keys() if drawn.get(name) != kept.get(name))
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([ROOT / "scripts/gallery", sys.argv[1], folder], check=True)
-        drawn = {path.name: path.read_bytes() for path in pathlib.Path(folder).iterdir()}
-    kept = {path.name: path.read_bytes() for path in (ROOT / "docs/gallery").iterdir()}
-    stale = sorted(name for name in drawn.keys() | kept.keys() if drawn.get(name) != kept.get(name))
+        drawn = files(folder)
+        cpu = files(pathlib.Path(folder, "cpu"))
+    stale = different(drawn, files(ROOT / "docs/gallery"))
+    stale += [f"../reports/cpu/figures/{name}" for name in different(cpu, files(ROOT / "docs/reports/cpu/figures"))]
     copies = {"pictures/figure_1.svg": "figure_1.svg"}
     for name in ("speed_up.svg", "predicted_measured.svg"):
         copies[f"reports/h200/figures/{name}"] = name

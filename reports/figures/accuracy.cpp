@@ -33,7 +33,7 @@ Json diagonal(const std::vector<double>& domain, const Json& x, const Json& y) {
   Json same = y;
   same["field"] = "same";
   return {{{"data", {{"values", band}}},
-           {"mark", {{"type", "area"}, {"color", "#8a8a8a"}, {"opacity", 0.4}, {"clip", true}}},
+           {"mark", {{"type", "area"}, {"color", "#8a8a8a"}, {"fillOpacity", 0.4}, {"clip", true}}},
            {"encoding", {{"x", x}, {"y", y}, {"y2", {{"field", "low"}}}}}},
           {{"data", {{"values", band}}},
            {"mark", {{"type", "line"}, {"color", "#777777"}, {"strokeWidth", 1}, {"clip", true}}},
@@ -72,7 +72,7 @@ Json scatter(const Context& context, const std::string& schedule, const std::vec
                      {{"type", "point"},
                       {"filled", true},
                       {"size", pairs.size() < 100 ? 28 : 13},
-                      {"opacity", 0.65},
+                      {"fillOpacity", 0.65},
                       {"clip", true}}},
                     {"encoding", {{"x", x}, {"y", y}, {"color", colour}, {"shape", shape}, {"tooltip", tooltip}}}});
   return {

@@ -50,7 +50,7 @@ Json panel(const std::string& group, std::span<const Claim> claims) {
                   {"type", "nominal"},
                   {"sort", order},
                   {"title", nullptr},
-                  {"axis", {{"labelLimit", 420}, {"grid", false}}}};
+                  {"axis", {{"labelLimit", 600}, {"grid", false}}}};
   const Json colour = {{"field", "verdict"},
                        {"type", "nominal"},
                        {"title", nullptr},
@@ -67,12 +67,12 @@ Json panel(const std::string& group, std::span<const Claim> claims) {
           {"data", {{"values", std::move(values)}}},
           {"layer",
            {{{"data", {{"values", band}}},
-             {"mark", {{"type", "rect"}, {"color", "#8a8a8a"}, {"opacity", 0.25}}},
+             {"mark", {{"type", "rect"}, {"color", "#8a8a8a"}, {"fillOpacity", 0.25}}},
              {"encoding",
               {{"x", {{"field", "x"}, {"type", "quantitative"}, {"scale", scale}}}, {"x2", {{"field", "x2"}}}}}},
             {{"mark", {{"type", "rule"}, {"strokeWidth", 1.5}}},
              {"encoding", {{"x", x}, {"x2", {{"datum", 1}}}, {"y", y}, {"color", colour}}}},
-            {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}, {"opacity", 1}}},
+            {{"mark", {{"type", "point"}, {"filled", true}, {"size", 60}}},
              {"encoding", {{"x", x}, {"y", y}, {"color", colour}, {"shape", shape}, {"tooltip", tooltip}}}},
             {{"mark", {{"type", "text"}, {"align", "left"}, {"baseline", "middle"}, {"fontSize", 9.5}, {"dx", 6}}},
              {"encoding", {{"x", {{"value", width}}}, {"y", y}, {"text", {{"field", "numbers"}}}}}}}}};

@@ -58,17 +58,29 @@ struct Panels {
   std::size_t left_out = 0;
   std::string note() const;
 };
-Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x, std::size_t least_series = 1);
+Panels choose_panels(std::vector<CurvePoint>& points, std::size_t least_x);
 
 /// "8k" of 8192.
 std::string tokens_words(std::int64_t tokens);
 
-/// At most kMostPoints of them, evenly spread.
-std::vector<CurvePoint> thinned_points(std::vector<CurvePoint> points);
+/// Turns y, which are seconds, into the unit that suits them.
+TimeUnit scale_times(std::vector<CurvePoint>& points);
 
-/// A figure of such points, whose x are megabytes, a panel each machine. `reading`: the first words of its note.
-Drawn points_by_bytes(const Context& context, std::vector<CurvePoint> points, Axis y, const std::string& name,
-                      const std::string& title, const std::string& reading);
+/// What stands above a figure. `note`: the first words of it; what is left out is said behind them.
+struct Heading {
+  std::string name;
+  std::string title;
+  std::string note;
+};
+
+/// A figure of the panels in which points have `least_x` different x or more, or nothing if there are none. Curves
+/// without series are of the context's. `seconds`: y is a time, drawn in the unit that suits.
+Drawn curve_figure(const Context& context, const Heading& heading, Curves curves, std::vector<CurvePoint> points,
+                   std::size_t least_x, bool seconds = false);
+
+/// A figure of such points, whose x are megabytes, a panel each machine.
+Drawn points_by_bytes(const Context& context, const Heading& heading, std::vector<CurvePoint> points, Axis y,
+                      std::vector<double> rules = {});
 
 Drawn predicted_measured(const Context& context);
 Drawn error_distribution(const Context& context);

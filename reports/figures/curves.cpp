@@ -26,7 +26,7 @@ Json values_of(const std::vector<const CurvePoint*>& points) {
                 {"kind", point->predicted ? "predicted" : "measured"},
                 {"x", point->x},
                 {"y", point->y}};
-    if (!point->workload.empty()) row["workload"] = point->workload;
+    if (!point->workload.empty()) row["workload"] = std::string(point->workload);
     if (point->record >= 0) row["record"] = point->record;
     values.push_back(std::move(row));
   }
@@ -35,7 +35,7 @@ Json values_of(const std::vector<const CurvePoint*>& points) {
 
 Json of_series(const Curves& curves, Json scale) {
   Json channel = {{"field", "series"}, {"type", "nominal"}, {"scale", std::move(scale)}, {"title", nullptr}};
-  if (curves.labels) channel["legend"] = nullptr;
+  channel["legend"] = curves.legend.empty() ? Json(nullptr) : Json{{"values", curves.legend}};
   return channel;
 }
 
@@ -91,11 +91,12 @@ Json end_labels(const Curves& curves, const std::vector<const CurvePoint*>& poin
              {"encoding", {{"x", {{"value", size.width + 15}}}, {"y", y}, {"text", {{"field", "label"}}}}}}}}};
 }
 
-/// Predicted points are small and open, so that hovering finds them; measured ones are what is looked at.
+/// Measured points are filled; predicted ones are open, and small where a line joins them, so that hovering finds them.
 Json markers(const Curves& curves, bool predicted, const Json& x, const Json& y) {
-  Json mark = {{"type", "point"}, {"clip", true}, {"filled", !predicted}, {"size", predicted ? 14 : 30}};
-  if (!curves.markers) mark["opacity"] = 0;
-  if (predicted && curves.lines) mark["strokeWidth"] = 1.2;
+  Json mark = {
+      {"type", "point"}, {"clip", true}, {"filled", !predicted}, {"size", predicted && curves.lines ? 14 : 30}};
+  if (!curves.markers) mark["fillOpacity"] = mark["strokeOpacity"] = 0;
+  if (predicted) mark["strokeWidth"] = 1.2;
   return {{"transform", {{{"filter", predicted ? "datum.kind == 'predicted'" : "datum.kind == 'measured'"}}}},
           {"mark", mark},
           {"encoding",
@@ -174,7 +175,7 @@ Json panel(const Curves& curves, const std::string& title, const std::vector<con
   }
   for (const bool predicted : {true, false}) layers.push_back(markers(curves, predicted, x, y));
   if (!curves.levels.empty()) layers.push_back(level_layers(curves, x_domain, size.width, x, y));
-  if (curves.labels) layers.push_back(end_labels(curves, points, y_domain, size));
+  if (curves.legend.empty()) layers.push_back(end_labels(curves, points, y_domain, size));
   Json result = {{"width", size.width}, {"height", size.height}};
   if (!title.empty()) result["title"] = shortened(title, size.width > 500 ? 80 : size.width > 250 ? 52 : 40);
   result["data"] = {{"values", std::move(data)}};
@@ -205,8 +206,8 @@ Table curve_table(const Curves& curves, const std::vector<CurvePoint>& points) {
   Table table{{{"panel"}, {"series"}, {"kind"}, {"workload"}, {curves.x.title}, {curves.y.title}}, {}};
   for (const CurvePoint& point : points) {
     const std::string x = curves.x_names.empty() ? cell(point.x) : curves.x_names[static_cast<std::size_t>(point.x)];
-    table.rows.push_back(
-        {point.panel, point.series, point.predicted ? "predicted" : "measured", point.workload, x, cell(point.y)});
+    table.rows.push_back({point.panel, point.series, point.predicted ? "predicted" : "measured",
+                          std::string(point.workload), x, cell(point.y)});
   }
   return table;
 }

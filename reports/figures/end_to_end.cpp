@@ -99,7 +99,7 @@ Json share_panel(const Context& context, const std::string& title, const std::ve
           {"height", 220},
           {"data", {{"values", std::move(values)}}},
           {"layer",
-           {{{"mark", {{"type", "bar"}, {"stroke", "#ffffff"}, {"strokeWidth", 0.6}}},
+           {{{"mark", {{"type", "bar"}, {"fillOpacity", 0.75}, {"stroke", "#ffffff"}, {"strokeWidth", 0.6}}},
              {"encoding",
               {{"x", x},
                {"y", y},
@@ -163,8 +163,6 @@ Drawn end_to_end(const Context& context) {
                       static_cast<double>(request.stages->prompt_tokens), found->second / request.stages->total(),
                       context.name(request.point->workload), context.index(*request.point)});
   }
-  const Panels panels = choose_panels(points, 2);
-  if (panels.names.empty()) return std::nullopt;
   std::sort(curves.series.begin(), curves.series.end());
   // A gain of one percent must not fill the panel.
   double least = 0.9;
@@ -175,11 +173,11 @@ Drawn end_to_end(const Context& context) {
   }
   curves.x = {"prompt (tokens)", Axis::Kind::powers_of_two};
   curves.y = {"speed-up of the request over " + baseline, Axis::Kind::linear, false, false, std::vector{least, most}};
-  curves.panels = panels.names;
   curves.rules = {1};
-  return finished("end_to_end", "What a schedule gains of a whole request",
-                  "Prompt and answer; attention predicted, all else by roofline." + panels.note(),
-                  curve_panels(curves, points), curve_table(curves, points));
+  return curve_figure(context,
+                      {"end_to_end", "What a schedule gains of a whole request",
+                       "Prompt and answer; attention predicted, all else by roofline."},
+                      std::move(curves), std::move(points), 2);
 }
 
 }  // namespace splitwave::reports::vega

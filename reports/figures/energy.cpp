@@ -10,7 +10,6 @@ namespace splitwave::reports::vega {
 
 Drawn energy(const Context& context) {
   std::vector<CurvePoint> points;
-  std::vector<std::string> workloads;
   for (const Point& point : context.data.points()) {
     const Point* const base = context.baseline.of(point);
     if (!context.shown(point) || base == nullptr || base == &point || !(point.joules > 0) || !(base->joules > 0)) {
@@ -20,20 +19,10 @@ Drawn energy(const Context& context) {
                       point.joules / base->joules, context.name(point.workload), context.index(point)});
   }
   std::erase_if(points, [](const CurvePoint& point) { return !(point.x > 0); });
-  const Panels panels = choose_panels(points, 2);
-  if (panels.names.empty()) return std::nullopt;
-  Curves curves;
-  curves.x = {"bytes that must move (MB)", Axis::Kind::logarithmic};
-  curves.y = {"energy over " + context.request.baseline + "'s", Axis::Kind::logarithmic};
-  curves.series = context.series;
-  curves.panels = panels.names;
-  curves.rules = {1};
-  curves.lines = false;
-  curves.labels = false;
-  points = thinned_points(std::move(points));
-  return finished("energy", "Energy of a call, relative to " + context.request.baseline,
-                  "Open: predicted; filled: measured." + panels.note() + context.series_note(),
-                  curve_panels(curves, points), curve_table(curves, points));
+  const std::string& baseline = context.request.baseline;
+  return points_by_bytes(context,
+                         {"energy", "Energy of a call, relative to " + baseline, "Open: predicted; filled: measured."},
+                         std::move(points), {"energy over " + baseline + "'s", Axis::Kind::logarithmic}, {1});
 }
 
 Drawn io(const Context& context) {

@@ -6,7 +6,17 @@
 namespace splitwave::reports::vega {
 namespace {
 
-Json colour_channel(const Context& context, bool by_time) {
+/// The schedules that are fastest somewhere; a legend of others would be looked for in vain.
+Json fastest(const Context& context, const HeatGrid& grid) {
+  Json names = Json::array();
+  for (const std::string& schedule : context.series) {
+    const auto is_it = [&](const HeatCell& one) { return context.name(one.best->schedule) == schedule; };
+    if (std::any_of(grid.cells.begin(), grid.cells.end(), is_it)) names.push_back(schedule);
+  }
+  return names;
+}
+
+Json colour_channel(const Context& context, const HeatGrid& grid, bool by_time) {
   if (by_time) {
     // A pale ramp of one hue: dark text stays readable on all of it, and grey print keeps its order.
     return {{"field", "seconds"},
@@ -14,7 +24,11 @@ Json colour_channel(const Context& context, bool by_time) {
             {"title", "time (µs)"},
             {"scale", {{"type", "log"}, {"range", {"#f2f7fb", "#6aaed6"}}}}};
   }
-  return {{"field", "series"}, {"type", "nominal"}, {"scale", colour_scale(context.series)}, {"title", "fastest"}};
+  return {{"field", "series"},
+          {"type", "nominal"},
+          {"scale", colour_scale(context.series)},
+          {"legend", {{"values", fastest(context, grid)}}},
+          {"title", "fastest"}};
 }
 
 /// The body of a specification.
@@ -54,8 +68,8 @@ Json heat_panel(const Context& context, const HeatGrid& grid) {
           {"data", {{"values", std::move(values)}}},
           {"encoding", {{"x", x}, {"y", y}}},
           {"layer",
-           {{{"mark", {{"type", "rect"}, {"stroke", "#ffffff"}, {"strokeWidth", 1.5}, {"opacity", 0.85}}},
-             {"encoding", {{"color", colour_channel(context, by_time)}, {"tooltip", tooltip}}}},
+           {{{"mark", {{"type", "rect"}, {"stroke", "#ffffff"}, {"strokeWidth", 1.5}, {"fillOpacity", 0.85}}},
+             {"encoding", {{"color", colour_channel(context, grid, by_time)}, {"tooltip", tooltip}}}},
             {{"mark", {{"type", "text"}, {"fontSize", 9.5}, {"color", "#000000"}}},
              {"encoding", {{"text", {{"field", "label"}}}}}}}}};
 }

@@ -75,7 +75,7 @@ Json roofline_panel(const Context& context, const Roofline& roofline, Table& tab
       {"data", {{"values", std::move(values)}}},
       {"layer",
        {roofs(roofline.peaks, x_domain, x, y),
-        {{"mark", {{"type", "point"}, {"size", 22}, {"opacity", 0.8}, {"clip", true}}},
+        {{"mark", {{"type", "point"}, {"size", 22}, {"clip", true}}},
          {"encoding",
           {{"x", x},
            {"y", y},
@@ -88,20 +88,18 @@ Json roofline_panel(const Context& context, const Roofline& roofline, Table& tab
 
 }  // namespace
 
-Drawn points_by_bytes(const Context& context, std::vector<CurvePoint> points, Axis y, const std::string& name,
-                      const std::string& title, const std::string& reading) {
-  const Panels panels = choose_panels(points, 2);
-  if (panels.names.empty()) return std::nullopt;
+Drawn points_by_bytes(const Context& context, const Heading& heading, std::vector<CurvePoint> points, Axis y,
+                      std::vector<double> rules) {
   Curves curves;
   curves.x = {"bytes that must move (MB)", Axis::Kind::logarithmic};
   curves.y = std::move(y);
-  curves.series = context.series;
-  curves.panels = panels.names;
+  curves.rules = std::move(rules);
   curves.lines = false;
-  curves.labels = false;
-  points = thinned_points(std::move(points));
-  return finished(name, title, reading + panels.note() + context.series_note(), curve_panels(curves, points),
-                  curve_table(curves, points));
+  for (const std::string& schedule : context.series) {
+    const auto is_it = [&](const CurvePoint& point) { return point.series == schedule; };
+    if (std::any_of(points.begin(), points.end(), is_it)) curves.legend.push_back(schedule);
+  }
+  return curve_figure(context, heading, std::move(curves), std::move(points), 2);
 }
 
 Drawn bandwidth(const Context& context) {
@@ -119,8 +117,10 @@ Drawn bandwidth(const Context& context) {
                       context.name(point.workload), context.index(point)});
   }
   const Axis y = {shares ? "share of the DRAM peak" : "bandwidth (GB/s)", Axis::Kind::linear, true, shares, {}};
-  return points_by_bytes(context, std::move(points), y, "bandwidth", "Bandwidth by bytes",
-                         "K and V of every visible token once, Q and output once, over the time.");
+  return points_by_bytes(
+      context,
+      {"bandwidth", "Bandwidth by bytes", "K and V of every visible token once, Q and output once, over the time."},
+      std::move(points), y);
 }
 
 Drawn roofline(const Context& context) {

@@ -45,17 +45,15 @@ Drawn mla_gain(const Context& context) {
                       static_cast<double>(shape->max_context), found->second->seconds / point.seconds,
                       context.name(point.workload), context.index(point)});
   }
-  const Panels panels = choose_panels(points, 2);
-  if (panels.names.empty()) return std::nullopt;
   Curves curves;
   for (const std::int32_t one : heads) curves.series.push_back(fmt::format("{} heads", one));
   curves.x = {"context (tokens)", Axis::Kind::powers_of_two};
   curves.y = {"speed-up of ETAP over FlashMLA", Axis::Kind::logarithmic};
-  curves.panels = panels.names;
   curves.rules = {1};
-  return finished("mla_gain", "What transposing MLA's products gains",
-                  "Above 1: FlashMLA-ETAP is faster. Lines: predicted; filled points: measured." + panels.note(),
-                  curve_panels(curves, points), curve_table(curves, points));
+  return curve_figure(context,
+                      {"mla_gain", "What transposing MLA's products gains",
+                       "Above 1: FlashMLA-ETAP is faster. Lines: predicted; filled points: measured."},
+                      std::move(curves), std::move(points), 2);
 }
 
 }  // namespace splitwave::reports::vega

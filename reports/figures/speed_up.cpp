@@ -50,20 +50,16 @@ void keep_first(std::vector<CurvePoint>& points) {
   });
 }
 
-Drawn speed_up_along(const Context& context, const std::string& name, const std::string& title, const Axis& x,
-                     const PlaceOf& place_of) {
+constexpr const char* kLinesAndPoints = "Lines: predicted; filled points: measured.";
+
+Drawn speed_up_along(const Context& context, const Heading& heading, const Axis& x, const PlaceOf& place_of) {
   std::vector<CurvePoint> points = speed_up_points(context, place_of);
   keep_first(points);
-  const Panels panels = choose_panels(points, 3);
-  if (panels.names.empty()) return std::nullopt;
   Curves curves;
   curves.x = x;
   curves.y = {"speed-up over " + context.request.baseline, Axis::Kind::logarithmic};
-  curves.series = context.series;
-  curves.panels = panels.names;
   curves.rules = {1};
-  return finished(name, title, "Lines: predicted; filled points: measured." + panels.note() + context.series_note(),
-                  curve_panels(curves, points), curve_table(curves, points));
+  return curve_figure(context, heading, std::move(curves), std::move(points), 3);
 }
 
 /// Of one schedule, executor and machine: the speed-ups over all workloads.
@@ -142,9 +138,9 @@ Json interval_panel(const Context& context, const std::string& machine, const st
              {"encoding", {{"x", mean}}}},
             {{"mark", {{"type", "rule"}, {"strokeWidth", 1.2}}},
              {"encoding", {{"x", low}, {"x2", {{"field", "high"}}}, {"y", y}, {"color", colour}}}},
-            {{"mark", {{"type", "rule"}, {"strokeWidth", 6}, {"opacity", 0.45}}},
+            {{"mark", {{"type", "rule"}, {"strokeWidth", 6}, {"strokeOpacity", 0.45}}},
              {"encoding", {{"x", quarter}, {"x2", {{"field", "p75"}}}, {"y", y}, {"color", colour}}}},
-            {{"mark", {{"type", "point"}, {"filled", true}, {"size", 48}, {"opacity", 1}}},
+            {{"mark", {{"type", "point"}, {"filled", true}, {"size", 48}}},
              {"encoding", {{"x", mean}, {"y", y}, {"color", colour}, {"tooltip", tooltip}}}},
             {{"mark", {{"type", "text"}, {"align", "left"}, {"dx", 6}, {"baseline", "middle"}, {"fontSize", 9.5}}},
              {"encoding", {{"x", {{"value", width}}}, {"y", y}, {"text", {{"field", "label"}}}}}}}}};
@@ -187,7 +183,7 @@ Drawn speed_up(const Context& context) {
 }
 
 Drawn speed_up_by_context(const Context& context) {
-  return speed_up_along(context, "speed_up_by_context", "Speed-up by context length",
+  return speed_up_along(context, {"speed_up_by_context", "Speed-up by context length", kLinesAndPoints},
                         {"context (tokens)", Axis::Kind::powers_of_two},
                         [](const Shape& shape) -> std::optional<Place> {
                           if (!shape.uniform() || shape.max_context < 1) return std::nullopt;
@@ -199,8 +195,8 @@ Drawn speed_up_by_context(const Context& context) {
 
 Drawn speed_up_by_heads(const Context& context) {
   return speed_up_along(
-      context, "speed_up_by_heads", "Speed-up by number of heads", {"query heads", Axis::Kind::linear},
-      [](const Shape& shape) -> std::optional<Place> {
+      context, {"speed_up_by_heads", "Speed-up by number of heads", kLinesAndPoints},
+      {"query heads", Axis::Kind::linear}, [](const Shape& shape) -> std::optional<Place> {
         if (!shape.uniform() || shape.query_heads % shape.kv_heads != 0) return std::nullopt;
         const std::int32_t group = shape.query_heads / shape.kv_heads;
         return Place{fmt::format("batch {}, {} tokens, {} of {}{}", shape.batch, tokens_words(shape.max_context),
@@ -211,7 +207,7 @@ Drawn speed_up_by_heads(const Context& context) {
 }
 
 Drawn speed_up_by_batch(const Context& context) {
-  return speed_up_along(context, "speed_up_by_batch", "Speed-up by batch size",
+  return speed_up_along(context, {"speed_up_by_batch", "Speed-up by batch size", kLinesAndPoints},
                         {"batch (requests)", Axis::Kind::powers_of_two},
                         [](const Shape& shape) -> std::optional<Place> {
                           if (!shape.uniform()) return std::nullopt;
@@ -222,25 +218,15 @@ Drawn speed_up_by_batch(const Context& context) {
 }
 
 Drawn ragged(const Context& context) {
-  std::vector<CurvePoint> points = speed_up_points(context, [](const Shape& shape) -> std::optional<Place> {
-    if (shape.batch < 2 || shape.max_context < 1) return std::nullopt;
-    return Place{fmt::format("batch {}, longest {}, heads {}{}", shape.batch, tokens_words(shape.max_context),
-                             heads_words(shape), query_words(shape)),
-                 shape.mean_context / shape.max_context};
-  });
-  keep_first(points);
-  const Panels panels = choose_panels(points, 3);
-  if (panels.names.empty()) return std::nullopt;
-  Curves curves;
-  curves.x = {"average context / longest context", Axis::Kind::linear, false, true, {}};
-  curves.y = {"speed-up over " + context.request.baseline, Axis::Kind::logarithmic};
-  curves.series = context.series;
-  curves.panels = panels.names;
-  curves.rules = {1};
-  return finished(
-      "ragged", "Speed-up by raggedness",
-      "100 %: all contexts alike. Lines: predicted; filled points: measured." + panels.note() + context.series_note(),
-      curve_panels(curves, points), curve_table(curves, points));
+  return speed_up_along(
+      context, {"ragged", "Speed-up by raggedness", fmt::format("100 %: all contexts alike. {}", kLinesAndPoints)},
+      {"average context / longest context", Axis::Kind::linear, false, true, {}},
+      [](const Shape& shape) -> std::optional<Place> {
+        if (shape.batch < 2 || shape.max_context < 1) return std::nullopt;
+        return Place{fmt::format("batch {}, longest {}, heads {}{}", shape.batch, tokens_words(shape.max_context),
+                                 heads_words(shape), query_words(shape)),
+                     shape.mean_context / shape.max_context};
+      });
 }
 
 }  // namespace splitwave::reports::vega

@@ -10,19 +10,6 @@
 namespace splitwave::reports::vega {
 namespace {
 
-Drawn times(const std::string& name, const std::string& title, const std::string& note, Curves curves,
-            std::vector<CurvePoint> points, std::size_t least_x) {
-  const Panels panels = choose_panels(points, least_x);
-  if (panels.names.empty()) return std::nullopt;
-  std::vector<double> seconds;
-  for (const CurvePoint& point : points) seconds.push_back(point.y);
-  const TimeUnit unit = time_unit(seconds);
-  for (CurvePoint& point : points) point.y *= unit.factor;
-  curves.y = {fmt::format("time ({})", unit.name), curves.y.kind, curves.y.zero, false, {}};
-  curves.panels = panels.names;
-  return finished(name, title, note + panels.note(), curve_panels(curves, points), curve_table(curves, points));
-}
-
 std::string shape_words(const Shape& shape, bool batch, bool heads) {
   std::string words;
   if (batch) words += fmt::format("batch {}, ", shape.batch);
@@ -52,12 +39,9 @@ Drawn sawtooth(const Context& context, const std::string& x_title,
   if (panels.names.empty()) return std::nullopt;
   const std::string& panel = panels.names.front();
   std::erase_if(time, [&](const CurvePoint& point) { return point.panel != panel; });
-  std::vector<double> seconds;
-  for (const CurvePoint& point : time) seconds.push_back(point.y);
-  const TimeUnit unit = time_unit(seconds);
   std::vector<CurvePoint> share = time;
+  const TimeUnit unit = scale_times(time);
   for (std::size_t i = 0; i < time.size(); ++i) {
-    time[i].y *= unit.factor;
     share[i].y = efficiency(context.data.points()[static_cast<std::size_t>(share[i].record)].waves);
     time[i].panel = share[i].panel = "";
   }
@@ -122,10 +106,11 @@ Drawn splits(const Context& context) {
       curves.series.push_back(point.series);
     }
   }
-  return times(
-      "splits", "Time by number of splits",
-      "Too few splits leave SMs idle, too many are merged at length. Lines: predicted; filled points: measured.",
-      curves, points, 3);
+  return curve_figure(
+      context,
+      {"splits", "Time by number of splits",
+       "Too few splits leave SMs idle, too many are merged at length. Lines: predicted; filled points: measured."},
+      std::move(curves), std::move(points), 3, true);
 }
 
 Drawn sm_count(const Context& context) {
@@ -143,9 +128,8 @@ Drawn sm_count(const Context& context) {
   Curves curves;
   curves.x = {"SMs", Axis::Kind::linear, true};
   curves.y = {"", Axis::Kind::logarithmic};
-  curves.series = context.series;
-  return times("sm_count", "Time by number of SMs",
-               "Lines: predicted; filled points: measured." + context.series_note(), curves, points, 3);
+  return curve_figure(context, {"sm_count", "Time by number of SMs", "Lines: predicted; filled points: measured."},
+                      std::move(curves), std::move(points), 3, true);
 }
 
 Drawn merge_share(const Context& context) {
@@ -156,8 +140,10 @@ Drawn merge_share(const Context& context) {
                       point.merge_seconds / point.seconds, context.name(point.workload), context.index(point)});
   }
   const Axis y = {"share of the time that merges take", Axis::Kind::linear, true, true, {}};
-  return points_by_bytes(context, std::move(points), y, "merge_share", "Share of merging in the predicted time",
-                         "Plans that split; what their merges take on the critical path.");
+  return points_by_bytes(context,
+                         {"merge_share", "Share of merging in the predicted time",
+                          "Plans that split; what their merges take on the critical path."},
+                         std::move(points), y);
 }
 
 }  // namespace splitwave::reports::vega

@@ -10,44 +10,43 @@
 namespace splitwave::reports::vega {
 namespace {
 
-/// A point of a sweep with the values of its axes, texts as their names are written.
-struct SweepPoint {
-  const Point* point = nullptr;
+/// The values of a point's axes, texts as their names are written.
+struct AxisValues {
   std::map<std::string, std::string> values;
   std::map<std::string, double> numbers;  ///< of the axes that are numbers
 };
 
+struct SweepPoint {
+  const Point* point = nullptr;
+  const AxisValues* axes = nullptr;
+};
+
 struct Sweep {
+  std::map<std::uint32_t, AxisValues> axes;  ///< by Point::axes, which many points share
   std::vector<SweepPoint> points;
-  std::map<std::string, std::set<std::string>> values;  ///< by axis
-  std::map<std::string, std::set<double>> numbers;
+  std::map<std::string, std::set<double>> numbers;  ///< by axis
 };
 
 Sweep sweep_of(const Context& context) {
   Sweep sweep;
-  std::map<std::uint32_t, SweepPoint> read;  // by Point::axes
   for (const Point& point : context.data.points()) {
     if (context.name(point.axes).empty() || !context.shown(point)) continue;
-    const auto [found, added] = read.try_emplace(point.axes);
+    const auto [found, added] = sweep.axes.try_emplace(point.axes);
+    AxisValues& one = found->second;
     if (added) {
       const Json axes = Json::parse(context.name(point.axes));
       for (const auto& [axis, value] : axes.items()) {
-        if (value.is_number()) found->second.numbers[axis] = value.get<double>();
-        found->second.values[axis] = value.is_string() ? value.get<std::string>() : value.dump();
+        if (value.is_number()) sweep.numbers[axis].insert(one.numbers[axis] = value.get<double>());
+        one.values[axis] = value.is_string() ? value.get<std::string>() : value.dump();
       }
     }
-    SweepPoint one = found->second;
-    one.point = &point;
-    for (const auto& [axis, value] : one.values) sweep.values[axis].insert(value);
-    for (const auto& [axis, number] : one.numbers) sweep.numbers[axis].insert(number);
-    sweep.points.push_back(std::move(one));
+    sweep.points.push_back({&point, &one});
   }
   return sweep;
 }
 
 /// The axes of most values, most first; equal ones by name.
-template <typename Values>
-std::vector<std::string> longest_axes(const std::map<std::string, std::set<Values>>& axes) {
+std::vector<std::string> longest_axes(const std::map<std::string, std::set<double>>& axes) {
   std::vector<std::string> names;
   for (const auto& [name, values] : axes) names.push_back(name);
   std::stable_sort(names.begin(), names.end(),
@@ -59,7 +58,7 @@ std::vector<std::string> longest_axes(const std::map<std::string, std::set<Value
 std::string panel_of(const Context& context, const SweepPoint& one, const std::vector<std::string>& placed) {
   std::string text =
       base_machine(context.name(one.point->machine)) + ": " + base_machine(context.name(one.point->workload));
-  for (const auto& [axis, value] : one.values) {
+  for (const auto& [axis, value] : one.axes->values) {
     if (std::find(placed.begin(), placed.end(), axis) == placed.end()) text += fmt::format(", {} {}", axis, value);
   }
   return text;
@@ -94,26 +93,18 @@ Drawn sweep_curve(const Context& context) {
   const Sweep sweep = sweep_of(context);
   if (sweep.numbers.empty()) return std::nullopt;
   const std::string axis = longest_axes(sweep.numbers).front();
-  std::vector<double> seconds;
-  for (const SweepPoint& one : sweep.points) seconds.push_back(one.point->seconds);
-  const TimeUnit unit = time_unit(seconds);
   std::vector<CurvePoint> points;
   for (const SweepPoint& one : sweep.points) {
-    const auto x = one.numbers.find(axis);
-    if (x == one.numbers.end()) continue;
+    const auto x = one.axes->numbers.find(axis);
+    if (x == one.axes->numbers.end()) continue;
     points.push_back({panel_of(context, one, {axis}), context.name(one.point->schedule), one.point->predicted,
-                      x->second, one.point->seconds * unit.factor, context.name(one.point->workload),
-                      context.index(*one.point)});
+                      x->second, one.point->seconds, context.name(one.point->workload), context.index(*one.point)});
   }
-  const Panels panels = choose_panels(points, 3);
-  if (panels.names.empty()) return std::nullopt;
   Curves curves;
   curves.x = {axis, kind_of(sweep.numbers.at(axis))};
-  curves.y = {fmt::format("time ({})", unit.name), Axis::Kind::logarithmic};
-  curves.series = context.series;
-  curves.panels = panels.names;
-  return finished("sweep_curve", "Time along " + axis, "Predicted." + panels.note() + context.series_note(),
-                  curve_panels(curves, points), curve_table(curves, points));
+  curves.y = {"", Axis::Kind::logarithmic};
+  return curve_figure(context, {"sweep_curve", "Time along " + axis, "Predicted."}, std::move(curves),
+                      std::move(points), 3, true);
 }
 
 Drawn sweep_heat_map(const Context& context) {
@@ -124,15 +115,15 @@ Drawn sweep_heat_map(const Context& context) {
   axes.resize(2);
   std::map<std::string, std::map<std::pair<double, double>, HeatCell>> panels;
   for (const SweepPoint& one : sweep.points) {
-    const auto x = one.numbers.find(axes[0]);
-    const auto y = one.numbers.find(axes[1]);
-    if (x == one.numbers.end() || y == one.numbers.end()) continue;
+    const auto x = one.axes->numbers.find(axes[0]);
+    const auto y = one.axes->numbers.find(axes[1]);
+    if (x == one.axes->numbers.end() || y == one.axes->numbers.end()) continue;
     HeatCell& best = panels[panel_of(context, one, axes)][{y->second, x->second}];
     if (best.best != nullptr && best.best->seconds <= one.point->seconds) continue;
     best = {value_words(axes[0], x->second), value_words(axes[1], y->second), one.point,
             context.baseline.speed_up(*one.point)};
   }
-  constexpr std::size_t kMostCells = 40;  // along an axis: more cannot be read
+  constexpr std::size_t kMostCells = 20;  // along an axis: more cannot be read
   const std::set<double> columns = thinned_values(sweep.numbers.at(axes[0]), kMostCells);
   const std::set<double> rows = thinned_values(sweep.numbers.at(axes[1]), kMostCells);
   HeatGrid empty{"", axes[0], axes[0], axes[1], {}, {}, {}};

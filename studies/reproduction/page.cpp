@@ -46,6 +46,7 @@ std::vector<reports::Record> records_of(const PredictedFigure& one) {
 
 studies::ReportResult write_reproduction_page(const std::string& date, const std::string& command,
                                               const std::filesystem::path& folder) {
+  studies::expect_place_for_page(folder);
   const std::vector<PredictedFigure> predicted = predict_all();
   reports::FigureSet set{pictures(predicted), {}};
   for (reports::Figure& figure : set.figures) reports::set_command(figure, command);

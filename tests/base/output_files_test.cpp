@@ -75,6 +75,16 @@ TEST_F(OutputFiles, PlacesThatCannotBeWrittenAreNamed) {
   EXPECT_NE(refusal([] { make_folder("/proc/splitwave"); }).find("/proc/splitwave: cannot write"), std::string::npos);
 }
 
+TEST_F(OutputFiles, WritablePlacesAreToldWithoutMakingThem) {
+  const std::string file = folder_ / "file";
+  write_file(file, "text");
+  EXPECT_NO_THROW(expect_writable(folder_));
+  EXPECT_NO_THROW(expect_writable(folder_ / "a/b"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "a"));
+  EXPECT_THROW(expect_writable(file), InputError);
+  EXPECT_THROW(expect_writable(file + "/a/b"), InputError);
+}
+
 TEST_F(OutputFiles, GrowingFileIsPartialUntilItIsFinished) {
   GrowingFile file(folder_ / "r.jsonl");
   file.append("one");

@@ -70,6 +70,19 @@ TEST(Report, RefusesWhatThereIsNot) {
   EXPECT_NE(error("--column", "x={y}").find("--column: x={y} is not KEY=TEMPLATE"), std::string::npos);
 }
 
+TEST(Report, AsksForItsFolderBeforeItWorks) {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("file", "text");
+  for (const std::vector<std::string>& what :
+       {std::vector<std::string>{"--reproduce"}, {folder.file("there is none")}, {sweep_file(folder)}}) {
+    std::vector<std::string> words = {"report", "--out", file + "/page"};
+    words.insert(words.end(), what.begin(), what.end());
+    const Outcome outcome = splitwave(words);
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_NE(outcome.err.find(file + ": cannot write: Not a directory"), std::string::npos) << outcome.err;
+  }
+}
+
 TEST(Report, DrawsWhatEndToEndGives) {
   const TemporaryFolder folder;
   const Outcome records = splitwave({"end-to-end", "--model", "phi-3-medium", "--gpu", "h200", "--prompt", "1k,4k",

@@ -143,6 +143,39 @@ def check_trace(driver):
     wait(driver, "document.getElementById('explanation').textContent.includes('Rule')", "an explanation")
 
 
+def check_drag(driver):
+    """What a frame costs the main thread while the mouse drags the context slider, with four schedules on 264 slots. A frame may
+    take 16.7 ms; the bound leaves room for a machine that others keep busy."""
+    open_page(driver, "#batch=8&schedules=fa2,fixed-split:fa2,lean,flashinfer", 1600)
+    box = driver.execute_script("const b = document.getElementById('context').getBoundingClientRect();"
+                                "return [b.left, b.width, b.top + b.height / 2]")
+    driver.execute_cdp_cmd("Performance.enable", {"timeDomain": "threadTicks"})
+    driver.execute_script("globalThis.frames = 0; const step = page.step; const seen = globalThis.seen = new Set();"
+                          "page.step = () => { ++frames; seen.add(page.state.context); step.call(page); }")
+
+    def seconds():
+        metrics = driver.execute_cdp_cmd("Performance.getMetrics", {})["metrics"]
+        return {one["name"]: one["value"] for one in metrics}
+
+    def mouse(kind, share):
+        driver.execute_cdp_cmd("Input.dispatchMouseEvent", {
+            "type": kind, "x": box[0] + box[1] * share, "y": box[2], "button": "left", "buttons": 1, "clickCount": 1})
+
+    mouse("mousePressed", 0.3)
+    before, begin = seconds(), time.monotonic()
+    for i in range(150):
+        mouse("mouseMoved", 0.3 + 0.6 * (1 - abs(1 - i / 75)))
+    after, end = seconds(), time.monotonic()
+    mouse("mouseReleased", 0.3)
+    settled(driver)
+    frames, values = driver.execute_script("return [frames, seen.size]")
+    cost = {part: 1e3 * (after[part] - before[part]) / frames
+            for part in ["TaskDuration", "ScriptDuration", "LayoutDuration", "RecalcStyleDuration"]}
+    print(f"drag: {values} contexts, {frames} frames in {end - begin:.1f} s; thread's ms a frame: {cost}")
+    assert values > 10, f"only {values} contexts were seen in a drag"
+    assert cost["TaskDuration"] < 40, cost
+
+
 def check_bad_input(driver):
     """What is wrong is told, and right again when it is mended. Nothing of it becomes HTML."""
     open_page(driver, "#model=&geometry=" + "%3Cimg src=x onerror=alert(1)%3E", 1600)
@@ -176,6 +209,7 @@ def main():
             check_layout(driver, width)
             check_numbers(driver)
             screenshot(driver, f"ragged-{width}", width)
+        check_drag(driver)
         check_trace(driver)
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia",
                                {"features": [{"name": "prefers-color-scheme", "value": "dark"}]})

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "reports/draw_figures.h"
+#include "tests/reports/figure_records.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_records.h"
 #include "tests/support/full_disk.h"
@@ -70,6 +71,17 @@ TEST(Figures, SpecificationsAreAsApproved) {
   }
 }
 
+/// Each figure of records with its title, note and numbers.
+TEST(Figures, EveryFiguresNumbersAreAsApproved) {
+  const FigureSet set = figures_of(dataset_of(tests::figure_records(), Shapes()), tests::figure_request());
+  for (const MissingFigure& missing : set.missing) ADD_FAILURE() << missing.name << " is not among what is approved";
+  std::string text;
+  for (const Figure& figure : set.figures) {
+    text += "# " + figure.name + ": " + figure.title + "\n" + figure.note + "\n" + figure.csv + "\n";
+  }
+  tests::expect_golden("every_figure.txt", text);
+}
+
 TEST(Figures, WhatTheRecordsDoNotAllowIsNamed) {
   const FigureSet set = figures_of(dataset_of({}, Shapes()), {});
   EXPECT_TRUE(set.figures.empty());
@@ -99,6 +111,7 @@ TEST_F(Draw, NodeAndLibrsvgMakeSvgPdfAndPng) {
     EXPECT_EQ(content(folder_ / "figures" / (figure.name + ".png")).substr(1, 3), "PNG") << figure.name;
     EXPECT_EQ(content(folder_ / "figures" / (figure.name + ".pdf")).substr(1, 3), "PDF") << figure.name;
   }
+  for (const auto& [name, svg] : drawn.svg) EXPECT_EQ(svg.find(" opacity=\"0"), std::string::npos) << name;
   const std::string chart = drawn.svg.at("chart");
   for (const char* text : {"it's a title", "fa_3", "`f32`", "a caption"}) {
     EXPECT_NE(chart.find(text), std::string::npos) << text;
