@@ -47,7 +47,7 @@ void encode(benchmark::State& state, const char* schedule, const char* spec) {
   std::vector<gpu::DeviceItem> items(static_cast<std::size_t>(size.items));
   std::vector<gpu::DeviceMerge> merges(static_cast<std::size_t>(size.merges));
   gpu::Encoder encoder;
-  time_calls(state, plan, [&] { return encoder.encode(workload, addressing, plan, 0, items, merges); });
+  time_calls(state, plan, [&] { return encoder.encode(workload, addressing, plan, 0, 3, items, merges); });
 }
 
 /// All of a uniform plan's encoding: it needs no table.

@@ -85,7 +85,8 @@ std::int64_t Decoder::State::encode(const Workload& workload, const KvAddressing
                                     uniform ? 0 : static_cast<std::size_t>(workspace.capacity.items));
   const std::span<DeviceMerge> merges(reinterpret_cast<DeviceMerge*>(memory + workspace.merges_offset()),
                                       next.separate_merge ? static_cast<std::size_t>(workspace.capacity.merges) : 0);
-  return encoder.encode(workload, addressing, plan, spare_lists_of(workspace.capacity, options), items, merges);
+  return encoder.encode(workload, addressing, plan, spare_lists_of(workspace.capacity, options),
+                        next.merge_params.warps_shift, items, merges);
 }
 
 /// Queues the copies of what encode() wrote. Returns their bytes. Where it throws, the tables are no plan's, and none

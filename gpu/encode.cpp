@@ -106,7 +106,7 @@ void Encoder::encode_outputs(const Workload& workload, const KvAddressing& addre
   }
 }
 
-void Encoder::encode_merges(const Plan& plan, std::span<DeviceMerge> merges) const {
+void Encoder::encode_merges(const Plan& plan, std::int32_t most_warps_shift, std::span<DeviceMerge> merges) const {
   std::fill(merges.begin(), merges.end(), DeviceMerge{});
   for (std::size_t i = 0; i < plan.merges.size() && i < merges.size(); ++i) {
     const DeviceItem& output = outputs_[static_cast<std::size_t>(plan.merges[i].output)];
@@ -116,15 +116,16 @@ void Encoder::encode_merges(const Plan& plan, std::span<DeviceMerge> merges) con
                  output.row_begin,
                  output.rows,
                  output.head_count,
-                 merge_warps_shift(output.parts),
+                 std::min(most_warps_shift, merge_warps_shift(output.parts)),
                  {}};
   }
 }
 
 std::int64_t Encoder::encode(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
-                             std::int32_t spare_lists, std::span<DeviceItem> items, std::span<DeviceMerge> merges) {
+                             std::int32_t spare_lists, std::int32_t most_warps_shift, std::span<DeviceItem> items,
+                             std::span<DeviceMerge> merges) {
   encode_outputs(workload, addressing, plan);
-  encode_merges(plan, merges);
+  encode_merges(plan, most_warps_shift, merges);
   if (items.empty()) return 0;
   const std::int32_t lists = plan.lists();
   std::int32_t further = std::max(lists, spare_lists);  // where items after the lists' first go

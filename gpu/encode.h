@@ -42,14 +42,15 @@ class Encoder {
  public:
   /// Writes the plan's items to `items` (the first items of the lists first; unused places after them up to
   /// `spare_lists` get items that do nothing) and its merges to `merges`; what is empty of the two is left out. Returns
-  /// the number of items written. Throws InputError if a number does not fit the table's fields: 65,535 rows or parts
-  /// of an output, 64 GiB of K.
+  /// the number of items written. most_warps_shift: log2 of the warps that a fragment has in the merge kernel. Throws
+  /// InputError if a number does not fit the table's fields: 65,535 rows or parts of an output, 64 GiB of K.
   std::int64_t encode(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
-                      std::int32_t spare_lists, std::span<DeviceItem> items, std::span<DeviceMerge> merges);
+                      std::int32_t spare_lists, std::int32_t most_warps_shift, std::span<DeviceItem> items,
+                      std::span<DeviceMerge> merges);
 
  private:
   void encode_outputs(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan);
-  void encode_merges(const schedules::Plan& plan, std::span<DeviceMerge> merges) const;
+  void encode_merges(const schedules::Plan& plan, std::int32_t most_warps_shift, std::span<DeviceMerge> merges) const;
 
   std::vector<DeviceItem> outputs_;  ///< per output tile: what all its items have in common
   std::vector<std::int32_t> first_query_;

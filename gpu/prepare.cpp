@@ -98,9 +98,9 @@ DecodeParams decode_params(const Workload& workload, const KvAddressing& address
   return params;
 }
 
-/// Replayed launches get plans that are not known yet.
+/// Log2 of the warps that a fragment has in the launch. Replayed launches get plans that are not known yet: one.
 std::int32_t most_merge_warps_shift(const Plan& plan, const LaunchOptions& options) {
-  if (options.replayable) return merge_warps_shift(std::numeric_limits<std::int16_t>::max());
+  if (options.replayable) return 0;
   std::int32_t shift = 0;
   for (const schedules::Merge& merge : plan.merges) {
     shift = std::max(shift, merge_warps_shift(merge.slot_end - merge.slot_begin));

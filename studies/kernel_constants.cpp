@@ -269,8 +269,8 @@ class Writer {
     const double kernel_split = std::max(0.0, (kernel(8) - kernel(2)) / 6);
     add_ns("merge_launch", (kernel(2) + kernel(8)) / 2 - 5 * kernel_split + base_.launch_later_seconds * 1e9);
     add_ns("merge_kernel_per_split", kernel_split);
-    // Of 32 parts two warps have 16 each, one batch more than of 8, and add up what they have.
-    add_ns("merge_kernel_batch", kernel(32) - kernel(8) - 8 * kernel_split);
+    // Probes are replayable launches, whose merges have a warp for each fragment however many parts there are.
+    add_ns("merge_kernel_batch", (kernel(32) - kernel(8) - 24 * kernel_split) / 3);
     // A cluster's CTAs share the fragments, which each one's warps take in turn.
     const std::int32_t fragments = probed_.config.row_tiles * probed_.geometry.value_dim / 16;
     const auto turns = [&](std::int32_t count) {

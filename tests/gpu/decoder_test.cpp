@@ -10,6 +10,7 @@
 #include "gpu/kernels/params.h"
 #include "schedules/schedules.h"
 #include "tests/gpu/device_fixture.h"
+#include "tests/gpu/judged_run.h"
 #include "tests/support/battery.h"
 #include "workloads/tensors.h"
 
@@ -149,6 +150,20 @@ TEST_F(DecoderPlans, MergeKernelsWriteEveryRowBlock) {
   Decoder decoder(capacity_of(w, plan, v));
   decoder.set_plan(w, tensors.addressing(), plan, v);
   for (const float value : launched(decoder, tensors).output) ASSERT_EQ(value, value) << "an output is missing";
+}
+
+TEST_F(DecoderPlans, ALatentCacheIsKeysAlone) {
+  for (const std::int32_t page : {0, 16}) {
+    Workload w = testing::decode("latent", testing::mla(20), {130, 0, 70});
+    if (page > 0) w = testing::paged(w, page);
+    const workloads::Tensors inputs = workloads::make_tensors(w, testing::kTensorBytes);
+    const auto exact = cpu_reference::attend(w, inputs);
+    const KernelConfig v = config_for(w);
+    EXPECT_TRUE(v.group);
+    for (const char* schedule : {"fixed-split:2+kernel", "lean+last_arriver", "fa2"}) {
+      testing::expect_exact(w, inputs, exact, plan_of(w, v, schedule), v);
+    }
+  }
 }
 
 TEST_F(DecoderPlans, EveryCtaOfAClusterFinishesAFragment) {

@@ -30,7 +30,7 @@ Encoded encode(const Workload& w, const Plan& plan, std::int32_t spare_lists = 0
   std::memset(&used, 0x7f, sizeof(used));
   out.items.resize(static_cast<std::size_t>(size.items + std::max(0, spare_lists - size.lists)), used);
   out.merges.resize(static_cast<std::size_t>(size.merges) + 1);
-  Encoder().encode(w, dense_addressing(w), plan, spare_lists, out.items, out.merges);
+  Encoder().encode(w, dense_addressing(w), plan, spare_lists, 3, out.items, out.merges);
   return out;
 }
 
@@ -213,6 +213,22 @@ TEST(Encode, MorePartsThanATableHoldsAreRefused) {
                                                : "plan: an output's number of parts is 65536; the CUDA kernels allow "
                                                  "at most 65535");
     EXPECT_EQ(as_uniform(w, dense_addressing(w), plan).has_value(), parts == 65535) << "the same fields";
+  }
+}
+
+TEST(Encode, ManyPartsAreSharedByTheWarpsThatTheLaunchHas) {
+  EXPECT_EQ(merge_warps_shift(16), 0);
+  EXPECT_EQ(merge_warps_shift(17), 1);
+  EXPECT_EQ(merge_warps_shift(33), 2);
+  EXPECT_EQ(merge_warps_shift(1000), 3);
+  const Workload w = testing::decode("parts", testing::geometry(8, 1, 64), {64 * 40, 64});
+  const Plan plan = schedules::make_plan("fixed-split:40", w, schedules::Grid{132, 1, 0, 64});
+  std::vector<DeviceItem> items(static_cast<std::size_t>(size_of(plan).items));
+  std::vector<DeviceMerge> merges(plan.merges.size());
+  for (const std::int32_t most : {0, 1, 2, 3}) {
+    Encoder().encode(w, dense_addressing(w), plan, 0, most, items, merges);
+    EXPECT_EQ(merges.front().parts, 40);
+    EXPECT_EQ(merges.front().warps_shift, std::min(most, 2));
   }
 }
 

@@ -44,8 +44,7 @@ class Probes {
     for (const std::int32_t parts : {2, 8, 32}) {
       const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
       add(ProbeKind::splits, parts, true, first + merge);
-      const double in_kernel = kMerge + std::min(parts, 16) * kPerSplit + (parts > 8 ? kBatch : 0);  // two warps for 32
-      add(ProbeKind::kernel, parts, true, first + kCrowd + in_kernel + 500);
+      add(ProbeKind::kernel, parts, true, first + kCrowd + merge + 500);
     }
     add(ProbeKind::unmerged, gpu::kMergedLists, true, first + kCrowd);
     add(ProbeKind::table, round, false, kLaunch + kEmptySingle + kLatency + kChainSingle + 80);
