@@ -292,7 +292,7 @@ TEST_F(FailingCalls, WithoutThemTheDeviceIsWhatTheRuntimeSays) {
     FAIL() << "1 GiB of K and V, with Q and output, fit a device of 1 GiB";
   } catch (const base::InputError& error) {
     EXPECT_EQ(std::string(error.what()),
-              "workload h=8/8,d=128:1q1s256k: needs 1073747968 bytes of device memory; the device has 1073741824");
+              "workload h=8/8,d=128:1q1s256k: needs 1073745952 bytes of device memory; the device has 1073741824");
   }
 }
 
