@@ -16,7 +16,8 @@ TEST(Draw, IsTheSameForASeedAndAnotherForAnother) {
   for (std::size_t i = 0; i < one.size(); ++i) EXPECT_EQ(one[i].requests, again[i].requests);
   EXPECT_FALSE(std::equal(one.begin(), one.end(), other.begin(),
                           [](const auto& a, const auto& b) { return a.requests == b.requests; }));
-  EXPECT_EQ(draw_workloads(60, 20261, Drawn::uniform).front().name, "u0-h4/2-d64-b142-27-q1") << "what measured times are of";
+  EXPECT_EQ(draw_workloads(60, 20261, Drawn::uniform).front().name, "u0-h4/2-d64-b142-27-q1")
+      << "what measured times are of";
 }
 
 TEST(Draw, StaysWithinWhatItSays) {
