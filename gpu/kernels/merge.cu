@@ -70,12 +70,8 @@ template <class Element, int kValueDim, int kRowTiles>
 MergeKernel entry() {
   // Stages and tokens mean nothing here.
   using Shape = Config<Element, kValueDim, kRowTiles, 8, 1, 16, false>;
-  return {kValueDim,
-          kRowTiles,
-          std::is_same_v<Element, __nv_bfloat16>,
-          Shape::kThreads,
-          Shape::kFragments,
-          reinterpret_cast<const void*>(&merge_kernel<Shape>)};
+  return {kValueDim,       kRowTiles,         std::is_same_v<Element, __nv_bfloat16>,
+          Shape::kThreads, Shape::kFragments, reinterpret_cast<const void*>(&merge_kernel<Shape>)};
 }
 
 std::span<const MergeKernel> merge_kernels() {
