@@ -40,6 +40,7 @@ struct Facts {
   std::int32_t group = 1;
   bool uniform = false;
   bool single_query = false;
+  bool latent = false;  ///< MLA, whose partial results are wide
 };
 
 Facts facts_of(const Workload& workload, const simulator::Machine& machine) {
@@ -51,6 +52,7 @@ Facts facts_of(const Workload& workload, const simulator::Machine& machine) {
   facts.longest = workloads::padded_context_len(workload);
   facts.group = workload.geometry.group();
   facts.single_query = workloads::max_query_len(workload) <= 1;
+  facts.latent = workload.geometry.kind == workloads::AttentionKind::mla;
   facts.uniform = std::all_of(workload.requests.begin(), workload.requests.end(),
                               [&](const workloads::Request& r) { return r == workload.requests.front(); });
   return facts;
@@ -226,6 +228,9 @@ class Collector {
     add_plain("lean", lean_bound(facts_, kernel, machine_, workers_));
     add_plain("flashinfer-holistic", even);
     if (!packs_splits_) add_plain("fixed-split:fa3", even);
+    if (facts_.latent) {
+      for (const char* name : {"flashmla", "lean+kernel"}) add_plain(name, even);
+    }
     if (facts_.uniform) return;
     for (const char* name : {"fa3", "flashinfer"}) add_named(name, even);
     add_plain("flashinfer", even);
