@@ -25,9 +25,7 @@ std::string to_string(const KernelConfig& config) {
 }
 
 std::int64_t KernelConfig::bytes_in_flight(const workloads::Geometry& geometry) const {
-  const std::int32_t elements =
-      geometry.kind == workloads::AttentionKind::mla ? geometry.head_dim : geometry.head_dim + geometry.value_dim;
-  return std::int64_t{warps} * stages * tokens * elements * 2;
+  return std::int64_t{warps} * stages * tokens * workloads::kv_bytes_per_token(geometry);
 }
 
 KernelConfig parse_kernel_config(std::string_view text) {

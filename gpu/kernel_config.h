@@ -26,7 +26,7 @@ struct KernelConfig {
   /// The CTA's four warps work on a stage of all their tokens together, by wgmma (compute capability 9.0), instead of
   /// each on stages of its own: for many packed rows.
   bool group = false;
-  /// Bytes of K and V that a CTA has under way, in 16-bit elements.
+  /// Bytes of K and V that a CTA has under way.
   std::int64_t bytes_in_flight(const workloads::Geometry& geometry) const;
   /// Most tokens of an item; 0: any number.
   std::int32_t most_tokens() const { return stages == 1 ? cluster * warps * tokens : 0; }

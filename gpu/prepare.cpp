@@ -198,11 +198,11 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
 }
 
 Launch merge_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,
-                    const LaunchOptions& options, const Capacity& capacity) {
+                    const LaunchOptions& options, std::int32_t warps_shift, const Capacity& capacity) {
   const MergeKernel& kernel = find_merge_kernel(workload.geometry, config.row_tiles);
   const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
   const std::size_t merges = options.replayable ? static_cast<std::size_t>(capacity.merges) : plan.merges.size();
-  const std::int32_t warps = kernel.fragments << most_merge_warps_shift(plan, options);
+  const std::int32_t warps = kernel.fragments << warps_shift;
   const std::int32_t warps_of_cta = kernel.threads / 32;
   Launch launch;
   launch.function = kernel.function;
@@ -291,7 +291,7 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
     // Its CTAs come while the last ones of the decode kernel work, and wait for their end.
     next.params.dependent_launch |= kTriggerLate;
     next.merge_params = merge_params(next.params, plan, options, workspace);
-    next.merge = merge_launch(workload, plan, config, options, capacity);
+    next.merge = merge_launch(workload, plan, config, options, next.merge_params.warps_shift, capacity);
   }
   if (options.count_visits) {
     next.visits = DeviceBuffer<std::uint64_t>(static_cast<std::size_t>(capacity.items));

@@ -37,19 +37,25 @@ Workload latent(std::int32_t heads, const std::vector<std::int32_t>& lengths, wo
   return page > 0 ? testing::paged(w, page) : w;
 }
 
+/// Up to the first failure.
+void expect_every_config_exact(const Workload& w) {
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const KernelConfig& v : kernel_configs(w)) {
+    for (const char* name : {"fixed-split:3", "lean+last_arriver"}) {
+      expect_exact(w, tensors, exact, schedules::make_plan(name, w, grid_for(w, v)), v);
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
 TEST_F(Latent, EveryConfigHeadsDtypeAndLayout) {
   for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
     for (const std::int32_t heads : {1, 8, 16, 23, 32, 64, 100, 128}) {
       for (const std::int32_t page : {0, 16, 64, 7}) {
         const Workload w = latent(heads, {300, 33, 0, 1, 64, 129}, dtype, page);
-        const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
-        const Result<double> exact = cpu_reference::attend(w, tensors);
-        for (const KernelConfig& v : kernel_configs(w)) {
-          for (const char* name : {"fixed-split:3", "lean+last_arriver"}) {
-            expect_exact(w, tensors, exact, schedules::make_plan(name, w, grid_for(w, v)), v);
-          }
-          if (HasFailure()) return;
-        }
+        expect_every_config_exact(w);
+        if (HasFailure()) return;
       }
     }
   }
@@ -79,14 +85,8 @@ TEST_F(Latent, MasksOfSeveralQueries) {
     for (const std::int32_t page : {0, 64}) {
       Workload w = latent(heads, {300, 33, 4, 129}, workloads::Dtype::f16, page);
       w = testing::with_queries(w, {2, 4, 4, 1});
-      const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
-      const Result<double> exact = cpu_reference::attend(w, tensors);
-      for (const KernelConfig& v : kernel_configs(w)) {
-        for (const char* name : {"fixed-split:3", "lean+last_arriver"}) {
-          expect_exact(w, tensors, exact, schedules::make_plan(name, w, grid_for(w, v)), v);
-        }
-        if (HasFailure()) return;
-      }
+      expect_every_config_exact(w);
+      if (HasFailure()) return;
     }
   }
 }
