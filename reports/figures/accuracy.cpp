@@ -103,11 +103,15 @@ Curves shares(const std::string& what) {
   return curves;
 }
 
-/// Limits the axis to where nearly all curves have reached 98 %, so that one outlier does not squeeze the rest.
-void limit_axis(Curves& curves, const std::vector<CurvePoint>& points) {
+/// Limits the axis to where nearly all curves have reached 98 %, so that one outlier does not squeeze the rest. Says
+/// how far the farthest lies beyond it.
+std::string limit_axis(Curves& curves, const std::vector<CurvePoint>& points) {
   std::vector<double> values;
   for (const CurvePoint& point : points) values.push_back(point.x);
-  curves.x.range = std::vector<double>{0, std::max(0.05, base::quantile(values, 0.97) * 1.05)};
+  const double end = std::max(0.05, base::quantile(values, 0.97) * 1.05);
+  const double most = *std::max_element(values.begin(), values.end());
+  curves.x.range = std::vector<double>{0, end};
+  return most > end ? fmt::format(" The farthest point, {:.0f} %, lies beyond the axis.", most * 100) : "";
 }
 
 }  // namespace
@@ -152,10 +156,10 @@ Drawn error_distribution(const Context& context) {
     curves.series.push_back(schedule);
     add_distribution(points, "", schedule, std::move(errors));
   }
-  limit_axis(curves, points);
+  const std::string beyond = limit_axis(curves, points);
   return finished("error_distribution", "How far predictions are off",
-                  "Share of points whose error is at most that." + context.series_note(), curve_panels(curves, points),
-                  curve_table(curves, points));
+                  "Share of points whose error is at most that." + beyond + context.series_note(),
+                  curve_panels(curves, points), curve_table(curves, points));
 }
 
 Drawn regret(const Context& context) {
@@ -191,10 +195,11 @@ Drawn regret(const Context& context) {
   }
   curves.series.push_back(chosen);
   for (const std::string& series : curves.series) add_distribution(points, "", series, regrets[series]);
-  limit_axis(curves, points);
-  const std::string note = fmt::format(
-      "{} choices. Median and p90 of the schedule that was predicted fastest: {:.1f} % and {:.1f} %.{}", choices,
-      base::quantile(regrets[chosen], 0.5) * 100, base::quantile(regrets[chosen], 0.9) * 100, context.series_note());
+  const std::string beyond = limit_axis(curves, points);
+  const std::string note =
+      fmt::format("{} choices. Median and p90 of the schedule that was predicted fastest: {:.1f} % and {:.1f} %.{}{}",
+                  choices, base::quantile(regrets[chosen], 0.5) * 100, base::quantile(regrets[chosen], 0.9) * 100,
+                  beyond, context.series_note());
   return finished("regret", "What a choice costs: measured time over the fastest schedule's", note,
                   curve_panels(curves, points), curve_table(curves, points));
 }

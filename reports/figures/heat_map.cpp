@@ -45,7 +45,7 @@ Drawn heat_map(const Context& context) {
     const Shape* const shape = context.data.shape(point);
     if (!context.shown(point) || shape == nullptr || !shape->uniform() || shape->max_context < 1) continue;
     const std::string title =
-        fmt::format("{}{}: batch {}, {} queries a KV head of {}", context.name(point.machine),
+        fmt::format("{}{}: batch {}, groups of {}, d={}", context.name(point.machine),
                     point.predicted ? "" : ", measured by " + context.name(point.executor), shape->batch,
                     static_cast<double>(shape->query_heads) / shape->kv_heads, shape->head_dim);
     Cell& one = panels[title][{shape->kv_heads, shape->max_context}];

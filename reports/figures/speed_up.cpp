@@ -196,13 +196,13 @@ Drawn speed_up_by_context(const Context& context) {
 Drawn speed_up_by_heads(const Context& context) {
   return speed_up_along(
       context, {"speed_up_by_heads", "Speed-up by number of heads", kLinesAndPoints},
-      {"query heads", Axis::Kind::linear}, [](const Shape& shape) -> std::optional<Place> {
+      {"query heads", Axis::Kind::powers_of_two}, [](const Shape& shape) -> std::optional<Place> {
         if (!shape.uniform() || shape.query_heads % shape.kv_heads != 0) return std::nullopt;
         const std::int32_t group = shape.query_heads / shape.kv_heads;
-        return Place{fmt::format("batch {}, {} tokens, {} of {}{}", shape.batch, tokens_words(shape.max_context),
-                                 group == 1 ? "MHA" : fmt::format("{} queries a KV head,", group), shape.head_dim,
-                                 query_words(shape)),
-                     static_cast<double>(shape.query_heads)};
+        return Place{
+            fmt::format("batch {}, {} tokens, {}, d={}{}", shape.batch, tokens_words(shape.max_context),
+                        group == 1 ? "MHA" : fmt::format("groups of {}", group), shape.head_dim, query_words(shape)),
+            static_cast<double>(shape.query_heads)};
       });
 }
 

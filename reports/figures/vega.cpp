@@ -140,7 +140,7 @@ Json channel(const std::string& field, const Axis& axis, std::span<const double>
       ticks["labelExpr"] =
           axis.percent
               ? "format(datum.value, '.3~%')"
-              : "datum.value >= 10000 ? format(datum.value, '~s') : datum.value >= 100 ? format(datum.value, '~r') : "
+              : "datum.value >= 1e6 ? format(datum.value, '~s') : datum.value >= 100 ? format(datum.value, ',~r') : "
                 "format(datum.value, '.3~g')";
     }
   } else {
@@ -159,12 +159,14 @@ std::vector<double> dodged(std::vector<double> places, double pixels, double apa
   std::vector<std::size_t> order(places.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
-  // Up from the low end, then down from the high one: what is pushed beyond the end comes back.
+  // Up from the low end, then down from the high one: what is pushed beyond the end comes back. Half a label stays
+  // within either end, lest it shift its panel against the one beside it.
+  if (!order.empty()) places[order[0]] = std::max(places[order[0]], apart / 2);
   for (std::size_t i = 1; i < order.size(); ++i) {
     places[order[i]] = std::max(places[order[i]], places[order[i - 1]] + apart);
   }
   for (std::size_t i = order.size(); i-- > 0;) {
-    const double most = i + 1 == order.size() ? pixels : places[order[i + 1]] - apart;
+    const double most = i + 1 == order.size() ? pixels - apart / 2 : places[order[i + 1]] - apart;
     places[order[i]] = std::min(places[order[i]], most);
   }
   return places;

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "reports/draw_figures.h"
+#include "reports/figures/vega.h"
 #include "tests/reports/figure_records.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_records.h"
@@ -93,6 +94,25 @@ TEST(Figures, OnlyThoseThatAreAskedForAreMade) {
   ASSERT_EQ(set.figures.size(), 1U);
   EXPECT_EQ(set.figures[0].name, "regret");
   EXPECT_TRUE(set.missing.empty());
+}
+
+TEST(Figures, LabelsAreApartAndWithinThePanel) {
+  const std::vector<double> places = vega::dodged({100, 99, 0, 98.5, 1}, 100, 10);
+  EXPECT_EQ(places, (std::vector<double>{95, 85, 5, 75, 15}));
+  EXPECT_TRUE(vega::dodged({}, 100, 10).empty());
+}
+
+TEST(Figures, APointBeyondTheAxisIsNamed) {
+  std::vector<Record> records;
+  for (int i = 0; i < 100; ++i) {
+    const std::string workload = "h=8/2,d=64:1q1s" + std::to_string(1000 + i);
+    records.push_back(tests::record(workload, "lean", "simulator", "h200", i == 7 ? 9e-5 : 1.1e-5));
+    records.push_back(tests::record(workload, "lean", "cuda", "h200", 1e-5));
+  }
+  const FigureSet made = figures_of(dataset_of(records, Shapes()), {"lean", {}, {"error_distribution"}, {}});
+  ASSERT_EQ(made.figures.size(), 1U);
+  EXPECT_EQ(made.figures.front().note,
+            "Share of points whose error is at most that. The farthest point, 800 %, lies beyond the axis.");
 }
 
 TEST(Figures, TheCommandIsInTheSpecification) {
