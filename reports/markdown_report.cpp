@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
 
@@ -21,9 +22,6 @@ std::string cell(const std::optional<Value>& value, Format format) {
   return value ? format(*value) : kNone;
 }
 
-std::string count(std::int64_t value) {
-  return fmt::format("{}", value);
-}
 bool has_energy(const Record* record) {
   return record != nullptr && record->joules.has_value();
 }
@@ -32,9 +30,6 @@ std::string energy_cell(const Record* record) {
 }
 std::string two_digits(double value) {
   return fmt::format("{:.2f}", value);
-}
-std::string scientific(double value) {
-  return fmt::format("{:.1e}", value);
 }
 std::string signed_percent(double ratio) {
   return fmt::format("{:+.1f} %", ratio * 100);
@@ -75,101 +70,65 @@ std::vector<std::string> machines(std::span<const Record> records) {
   return names;
 }
 
-std::vector<std::string> plan_cells(const Record& record) {
-  return {cell(record.num_splits, count), cell(record.ctas, count), cell(record.waves, two_digits)};
-}
-
-Table predicted_table(const std::vector<Row>& rows, const Baseline& baseline, const std::string& baseline_name) {
-  Table table{{{"workload"},
-               {"schedule"},
-               {"splits", Align::right},
-               {"CTAs", Align::right},
-               {"waves", Align::right},
-               {"predicted", Align::right},
-               {"bandwidth", Align::right},
-               {"speed-up over " + baseline_name, Align::right}},
-              {}};
-  const bool energy = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return has_energy(row.predicted); });
-  if (energy) table.columns.push_back({"energy", Align::right});
+/// One row a workload and one column a schedule, both in the order of the records.
+std::string matrix(const std::vector<Row>& rows, const std::function<std::string(const Row&)>& words) {
+  Table table{{{"workload"}}, {}};
+  std::map<std::string, std::size_t> columns;
+  std::map<std::string, std::size_t> lines;
   for (const Row& row : rows) {
-    const Record& record = row.any();
-    std::vector<std::string> cells = {record.workload, schedule_words(record)};
-    for (std::string& text : plan_cells(record)) {
-      cells.push_back(std::move(text));
-    }
-    cells.push_back(record.failure ? "cannot run: " + *record.failure : cell(record.seconds, format_seconds));
-    cells.push_back(cell(record.bytes_per_second, format_bandwidth));
-    cells.push_back(cell(baseline.speed_up(record), format_factor));
-    if (energy) cells.push_back(energy_cell(&record));
-    table.rows.push_back(std::move(cells));
+    const bool added = columns.emplace(row.any().schedule, table.columns.size()).second;
+    if (added) table.columns.push_back({row.any().schedule, Align::right});
   }
-  return table;
+  for (const Row& row : rows) {
+    const auto [found, added] = lines.emplace(row.any().workload, table.rows.size());
+    if (added) {
+      table.rows.emplace_back(table.columns.size(), kNone);
+      table.rows.back().front() = row.any().workload;
+    }
+    table.rows[found->second][columns.at(row.any().schedule)] = words(row);
+  }
+  return to_markdown(table);
 }
 
-/// Predicted and measured energy, and the error.
-std::vector<std::string> energy_cells(const Row& row) {
+/// "1.20 ms (-25.0 %), 0.92x": the measured time, what the predicted one is off by, and the measured speed-up; a
+/// predicted time alone where nothing was measured. What `auto` took stands behind.
+std::string time_words(const Row& row, const Baseline& baseline, const std::string& baseline_name) {
+  const Record& record = row.measured != nullptr ? *row.measured : *row.predicted;
+  if (record.failure) return "cannot run";
+  std::string words = cell(record.seconds, format_seconds);
+  if (row.measured != nullptr && row.predicted != nullptr && row.predicted->seconds && *record.seconds > 0) {
+    words += fmt::format(" ({})", signed_percent(Pair{row.predicted, row.measured}.relative_error()));
+  }
+  const std::optional<double> factor = baseline.speed_up(record);
+  if (factor && record.schedule != baseline_name) words += ", " + format_factor(*factor);
+  if (record.chosen) words += ": " + *record.chosen;
+  return words;
+}
+
+/// "0.75 J (+3.0 %)".
+std::string energy_words(const Row& row) {
   const bool both = row.predicted != nullptr && row.measured != nullptr;
   const std::optional<double> error = both ? Pair{row.predicted, row.measured}.energy_error() : std::nullopt;
-  return {energy_cell(row.predicted), energy_cell(row.measured), cell(error, signed_percent)};
+  const std::string words = energy_cell(row.measured != nullptr ? row.measured : row.predicted);
+  return error ? fmt::format("{} ({})", words, signed_percent(*error)) : words;
 }
 
-std::string failure_or_time(const Record* record) {
-  if (record == nullptr) {
-    return kNone;
-  }
-  return record->failure ? "cannot run: " + *record->failure : cell(record->seconds, format_seconds);
-}
-
-/// The interval of a speed-up from runs in pairs, in brackets.
-std::string interval(const Record* record) {
-  if (record == nullptr || !record->speed_up) {
-    return "";
-  }
-  return fmt::format(" ({} to {})", format_factor(record->speed_up->low), format_factor(record->speed_up->high));
-}
-
-Table measured_table(const std::vector<Row>& rows, const Baseline& baseline, const std::string& baseline_name) {
-  Table table{{{"workload"},
-               {"schedule"},
-               {"splits", Align::right},
-               {"CTAs", Align::right},
-               {"waves", Align::right},
-               {"predicted", Align::right},
-               {"measured", Align::right},
-               {"error", Align::right},
-               {"speed-up over " + baseline_name + ": predicted", Align::right},
-               {"measured", Align::right},
-               {"bandwidth", Align::right},
-               {"relative L2 error", Align::right}},
-              {}};
-  const bool energy = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return has_energy(row.measured); });
-  if (energy) {
-    for (const char* title : {"energy: predicted", "measured", "error"}) table.columns.push_back({title, Align::right});
-  }
+/// Why points cannot run: a line a schedule and reason.
+std::string failures(const std::vector<Row>& rows) {
+  std::map<std::pair<std::string, std::string>, std::int64_t> counts;
   for (const Row& row : rows) {
-    std::vector<std::string> cells = {row.any().workload, schedule_words(row.any())};
-    for (std::string& text : plan_cells(row.any())) {
-      cells.push_back(std::move(text));
+    for (const Record* record : {row.predicted, row.measured}) {
+      if (record == nullptr || !record->failure) continue;
+      ++counts[{record->schedule, *record->failure}];
+      break;
     }
-    const bool both = row.predicted != nullptr && row.measured != nullptr && row.predicted->seconds &&
-                      row.measured->seconds && *row.measured->seconds > 0;
-    const auto factor = [&](const Record* record) {
-      return record == nullptr ? kNone : cell(baseline.speed_up(*record), format_factor);
-    };
-    cells.push_back(failure_or_time(row.predicted));
-    cells.push_back(failure_or_time(row.measured));
-    cells.push_back(both ? signed_percent(Pair{row.predicted, row.measured}.relative_error()) : kNone);
-    cells.push_back(factor(row.predicted));
-    cells.push_back(factor(row.measured) + interval(row.measured));
-    cells.push_back(row.measured == nullptr ? kNone : cell(row.measured->bytes_per_second, format_bandwidth));
-    cells.push_back(row.measured == nullptr || !row.measured->error ? kNone
-                                                                    : scientific(row.measured->error->relative_l2));
-    if (energy) {
-      for (std::string& text : energy_cells(row)) cells.push_back(std::move(text));
-    }
-    table.rows.push_back(std::move(cells));
   }
-  return table;
+  std::string text = counts.empty() ? "" : "\n";
+  for (const auto& [what, workloads] : counts) {
+    text += fmt::format("- {} cannot run {} workload{}: {}\n", markdown_text(what.first), workloads,
+                        workloads == 1 ? "" : "s", markdown_text(what.second));
+  }
+  return text;
 }
 
 /// One row per schedule, one column per executor and machine: geometric mean of the speed-ups (least to most).
@@ -202,16 +161,15 @@ std::string schedule_table(std::span<const Record> records, const std::string& b
   return to_markdown(table);
 }
 
-std::string machine_sections(std::span<const Record> records, const std::string& baseline_name) {
-  const Baseline baseline(records, baseline_name);
+std::string machine_sections(std::span<const Record> records, const std::string& baseline) {
   std::string text;
   for (const std::string& machine : machines(records)) {
-    const std::vector<Row> rows = rows_of(records, machine);
-    const bool measured = std::any_of(rows.begin(), rows.end(), [](const Row& row) { return row.measured != nullptr; });
+    const bool measured = std::any_of(records.begin(), records.end(), [&](const Record& record) {
+      return record.machine == machine && record.executor != kSimulator;
+    });
     text +=
         fmt::format("\n## {}: {}\n\n{}", markdown_text(machine), measured ? "predicted against measured" : "predicted",
-                    to_markdown(measured ? measured_table(rows, baseline, baseline_name)
-                                         : predicted_table(rows, baseline, baseline_name)));
+                    machine_table(records, machine, baseline));
   }
   return text;
 }
@@ -270,6 +228,23 @@ std::vector<std::string> summary_lines(std::span<const Record> records, const st
         result.same_plans, result.paired_speed_ups, result.clear_same_plans));
   }
   return lines;
+}
+
+std::string machine_table(std::span<const Record> records, const std::string& machine,
+                          const std::string& baseline_name) {
+  const Baseline baseline(records, baseline_name);
+  const std::vector<Row> rows = rows_of(records, machine);
+  const auto any = [&](auto holds) { return std::any_of(rows.begin(), rows.end(), holds); };
+  const bool measured = any([](const Row& row) { return row.measured != nullptr; });
+  const char* const brackets = measured ? " (in brackets what the predicted one is off by)" : "";
+  const char* const what = measured ? "Measured" : "Predicted";
+  std::string text = fmt::format(
+      "{} time{}, and speed-up over {}.\n\n{}{}", what, brackets, markdown_text(baseline_name),
+      matrix(rows, [&](const Row& row) { return time_words(row, baseline, baseline_name); }), failures(rows));
+  if (any([&](const Row& row) { return has_energy(measured ? row.measured : row.predicted); })) {
+    text += fmt::format("\n{} energy of a call{}.\n\n{}", what, brackets, matrix(rows, energy_words));
+  }
+  return text;
 }
 
 std::string markdown_report(std::span<const Record> records, const ReportContext& context) {

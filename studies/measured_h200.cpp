@@ -89,29 +89,6 @@ reports::Table schedule_table(const MeasuredH200& measured, const std::string& b
   return table;
 }
 
-reports::Table point_table(const MeasuredH200& measured, const std::string& baseline_name) {
-  reports::Table table{{{"workload"},
-                        {"schedule"},
-                        {"predicted", reports::Align::right},
-                        {"measured", reports::Align::right},
-                        {"error", reports::Align::right},
-                        {"speed-up over " + baseline_name + ": predicted", reports::Align::right},
-                        {"measured", reports::Align::right}},
-                       {}};
-  const reports::Baseline baseline(measured.records, baseline_name);
-  const auto factor = [&](const reports::Record& record) {
-    const std::optional<double> value = baseline.speed_up(record);
-    return value ? reports::format_factor(*value) : "–";
-  };
-  for (const reports::Pair& pair : reports::pair_up(measured.records)) {
-    table.rows.push_back(
-        {pair.measured->workload, pair.measured->schedule, reports::format_seconds(*pair.predicted->seconds),
-         reports::format_seconds(*pair.measured->seconds), fmt::format("{:+.1f} %", 100 * pair.relative_error()),
-         factor(*pair.predicted), factor(*pair.measured)});
-  }
-  return table;
-}
-
 }  // namespace
 
 MeasuredH200 measured_h200() {
@@ -148,14 +125,13 @@ std::string h200_summary(const MeasuredH200& measured, const std::string& baseli
 std::string h200_section(const MeasuredH200& measured, const std::string& baseline) {
   std::string text = fmt::format(
       "\n## Measured on an H200\n\nNot of this run: the same suite by splitwave's CUDA kernels, checked in with the "
-      "source. "
-      "{}. The predictions are that commit's, for the kernel that ran each plan; those of the sections above are for "
-      "each "
-      "schedule's own library.\n\n",
+      "source. {}. The predictions are that commit's, for the kernel that ran each plan; those of the sections above "
+      "are "
+      "for each schedule's own library.\n\n",
       measured.origin);
   for (const std::string& line : reports::summary_lines(measured.records, baseline)) text += "- " + line + '\n';
   return text + '\n' + reports::to_markdown(schedule_table(measured, baseline)) + '\n' +
-         reports::to_markdown(point_table(measured, baseline));
+         reports::machine_table(measured.records, "h200", baseline);
 }
 
 }  // namespace splitwave::studies

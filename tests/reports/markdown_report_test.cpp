@@ -47,7 +47,7 @@ TEST(MarkdownReport, OfRunsInPairsIsAsApproved) {
                        markdown_report(records, ReportContext{"Pairs", "fixed-split:fa2", {}, "", {}, ""}));
 }
 
-TEST(MarkdownReport, HasColumnsOfEnergyWhereItIsKnown) {
+TEST(MarkdownReport, HasATableOfEnergyWhereItIsKnown) {
   const ReportContext context{"T", "fixed-split:fa2", {}, "", {}, ""};
   std::vector<Record> records = tests::comparison();
   EXPECT_EQ(markdown_report(records, context).find("energy"), std::string::npos);
@@ -56,11 +56,19 @@ TEST(MarkdownReport, HasColumnsOfEnergyWhereItIsKnown) {
     one.joules = one.executor == "cpu" ? 2.0 : 1.9;
   }
   const std::string text = markdown_report(records, context);
-  EXPECT_NE(text.find("energy: predicted"), std::string::npos);
-  EXPECT_NE(text.find("| 1.90 J"), std::string::npos);
-  EXPECT_NE(text.find("-5.0 %"), std::string::npos);
+  EXPECT_NE(text.find("Predicted energy of a call.\n"), std::string::npos);
+  EXPECT_NE(text.find(" 1.90 J |"), std::string::npos);
+  EXPECT_NE(text.find("Measured energy of a call (in brackets what the predicted one is off by)."), std::string::npos);
+  EXPECT_NE(text.find(" 2.00 J (-5.0 %) |"), std::string::npos);
   EXPECT_NE(text.find("Their energy, 1 points: median error 5.0 %, p90 error 5.0 %; 100.0 % are within 10 %."),
             std::string::npos);
+}
+
+TEST(MarkdownReport, SaysWhatAutoTook) {
+  Record record = tests::record("w", "auto", "simulator", "h200", 1e-5);
+  record.chosen = "fa3";
+  const std::string text = markdown_report(std::vector<Record>{record}, ReportContext{"T", "fa2", {}, "", {}, ""});
+  EXPECT_NE(text.find("| w        | 10.0 µs: fa3 |"), std::string::npos) << text;
 }
 
 TEST(SummaryLines, SayMedianAndP90Error) {
