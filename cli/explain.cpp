@@ -16,7 +16,6 @@
 #include "studies/choose.h"
 #include "studies/explain.h"
 #include "studies/target.h"
-#include "studies/traced_plan.h"
 
 namespace splitwave::cli {
 namespace {
@@ -36,16 +35,9 @@ struct Explained {
   studies::Explanation explanation;
 };
 
-reports::TracedRun traced(const Explained& one) {
-  const studies::Explanation& e = one.explanation;
-  std::string title = fmt::format("simulator: {} on {}, {}", e.plan.schedule, e.machine, e.workload);
-  const studies::PictureRows rows = studies::picture_rows(e.grid, e.timeline);
-  return {std::move(title), one.workload, &e.plan, &e.timeline, rows.sms, rows.slots_per_sm};
-}
-
 void write_pictures(const ExplainCommand& options, const std::vector<Explained>& all) {
   std::vector<reports::TracedRun> runs;
-  for (const Explained& one : all) runs.push_back(traced(one));
+  for (const Explained& one : all) runs.push_back(studies::traced_run(one.explanation, *one.workload));
   if (!options.trace.empty()) base::write_new_file(options.trace, reports::chrome_trace(runs));
   if (!options.gantt.empty()) base::write_new_file(options.gantt, reports::gantt_svg(runs));
 }

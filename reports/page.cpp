@@ -17,6 +17,7 @@
 #include "base/quantile.h"
 #include "reports/csv.h"
 #include "reports/markup.h"
+#include "reports/page_timelines.h"
 #include "reports/table.h"
 
 namespace splitwave::reports {
@@ -59,7 +60,7 @@ class Page {
     facts();
     summary();
     if (!figures_.figures.empty()) all_figures();
-    html_ += context_.timelines;
+    html_ += timelines_html(context_.timelines);
     records();
     left_out();
     foot();
@@ -93,6 +94,7 @@ class Page {
     }
     html_ += "</dl>\n<nav aria-label=\"Parts of the page\"><a href=\"#summary\">Summary</a>";
     if (!figures_.figures.empty()) html_ += " <a href=\"#figures\">Figures</a>";
+    if (!context_.timelines.empty()) html_ += " <a href=\"#timelines\">Timelines</a>";
     html_ += " <a href=\"#records\">Records</a></nav>\n</header>\n<main>\n";
     if (!context_.drawing_note.empty()) add("<p class=\"note\">{}</p>\n", markup_text(context_.drawing_note));
   }
@@ -220,6 +222,15 @@ class Page {
     html_ += "</details>\n";
   }
 
+  /// Workload, machine and number of each timeline.
+  Json timeline_places() const {
+    Json places = Json::array();
+    for (std::size_t i = 0; i < context_.timelines.size(); ++i) {
+      places.push_back({context_.timelines[i].workload, context_.timelines[i].machine, i});
+    }
+    return places;
+  }
+
   static Json cell(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
   Json row_of(const Point& point, double predicted, double speed_up) const {
@@ -290,7 +301,11 @@ class Page {
             : "");
     static_records(columns, list);
     add("</div>\n<script type=\"application/json\" id=\"record-data\">{}</script>\n</section>\n",
-        page_text({{"columns", columns}, {"names", names}, {"rows", list}, {"numbers", numbers}}));
+        page_text({{"columns", columns},
+                   {"names", names},
+                   {"rows", list},
+                   {"numbers", numbers},
+                   {"timelines", timeline_places()}}));
   }
 
   void static_records(const Json& columns, const Json& list) {

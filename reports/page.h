@@ -16,15 +16,24 @@ namespace splitwave::reports {
 /// Records that the page holds for its table; the others are in the files that it was made from.
 inline constexpr std::size_t kMostPageRecords = 50'000;
 
+/// Why schedules take their times on one workload and machine.
+struct PageTimeline {
+  std::string workload;
+  std::string machine;
+  std::string svg;  ///< who works when, a panel a schedule
+  /// A headline ("lean: 65.7 µs") and the plain text below it, of each schedule.
+  std::vector<std::pair<std::string, std::string>> schedules;
+};
+
 /// What a page says besides its records.
 struct PageContext {
   std::string title;
   std::string baseline;
   /// Facts in order, for the top: what was read, date, commit, command.
   std::vector<std::pair<std::string, std::string>> facts;
-  ReadSummary read;               ///< lines that were left out are told
-  std::string timelines = {};     ///< HTML that stands before the table of records; empty: none
-  std::string drawing_note = {};  ///< one line if pictures are missing
+  ReadSummary read;                          ///< lines that were left out are told
+  std::vector<PageTimeline> timelines = {};  ///< stand before the table of records, whose rows link to them
+  std::string drawing_note = {};             ///< one line if pictures are missing
 };
 
 /// The page. Texts are escaped; the page loads nothing and may send nothing. Without JavaScript it shows the drawn

@@ -14,6 +14,7 @@
 #include "studies/error_bands.h"
 #include "studies/explain_limit.h"
 #include "studies/predict.h"
+#include "studies/traced_plan.h"
 
 namespace splitwave::studies {
 namespace {
@@ -127,6 +128,16 @@ std::vector<std::int64_t> rounded_to_sum(std::span<const double> numbers, double
     ++rounded[index];
   }
   return rounded;
+}
+
+reports::TracedRun traced_run(const Explanation& e, const workloads::Workload& workload) {
+  const PictureRows rows = picture_rows(e.grid, e.timeline);
+  return {fmt::format("simulator: {} on {}, {}", e.plan.schedule, e.machine, e.workload),
+          &workload,
+          &e.plan,
+          &e.timeline,
+          rows.sms,
+          rows.slots_per_sm};
 }
 
 }  // namespace splitwave::studies

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reports/trace.h"
 #include "schedules/metrics.h"
 #include "schedules/plan.h"
 #include "schedules/timeline.h"
@@ -88,6 +89,9 @@ struct Explanation {
 /// Throws InputError as predict() does.
 Explanation explain(const std::string& schedule, const workloads::Workload& workload, const Target& target,
                     const Begin& begin = {});
+
+/// For pictures and traces; the workload and the explanation must outlive it.
+reports::TracedRun traced_run(const Explanation& explanation, const workloads::Workload& workload);
 
 /// The numbers as whole multiples of `unit` whose sum is the sum of the numbers, rounded: each is within one unit of
 /// its own value (largest remainders first). For tables whose lines must add up.

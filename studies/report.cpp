@@ -4,8 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <limits>
+#include <optional>
 #include <set>
 
 #include "base/build_info.h"
@@ -15,20 +14,11 @@
 #include "reports/draw_figures.h"
 #include "reports/page.h"
 #include "reports/record_files.h"
-#include "simulator/machine.h"
+#include "studies/report_timelines.h"
+#include "studies/target.h"
 
 namespace splitwave::studies {
 namespace {
-
-/// The number behind `key` in the brackets of a machine's name, or 0.
-double overridden(const std::string& machine, const std::string& key) {
-  const std::size_t at = machine.find(key + "=");
-  double value = 0;
-  if (at != std::string::npos) {
-    std::from_chars(machine.data() + at + key.size() + 1, machine.data() + machine.size(), value);
-  }
-  return value;
-}
 
 void check_figures(const ReportRequest& request) {
   const std::vector<std::string> names = reports::figure_names();
@@ -88,25 +78,15 @@ void write_records_csv(const std::string& from, const std::filesystem::path& to,
 
 std::map<std::string, reports::MachinePeaks> peaks_of(const reports::Dataset& data) {
   std::map<std::string, reports::MachinePeaks> peaks;
-  const std::vector<std::string> known = simulator::machine_names();
   std::set<std::uint32_t> machines;
   for (const reports::Point& point : data.points()) machines.insert(point.machine);
   for (const std::uint32_t index : machines) {
     const std::string& name = data.name(index);
-    const std::string base = name.substr(0, name.find(" ("));
-    if (std::find(known.begin(), known.end(), base) == known.end()) continue;
-    const double sms = overridden(name, "sms");
-    if (!(sms >= 0 && sms <= std::numeric_limits<std::int32_t>::max())) continue;
-    simulator::MachineOverrides overrides;
-    overrides.sms = static_cast<std::int32_t>(sms);
-    overrides.dram_peak_bytes_per_second = overridden(name, "bandwidth") * 1e9;
-    overrides.clock_hz = overridden(name, "clock") * 1e6;
-    try {
-      const simulator::Machine machine = simulator::with_overrides(simulator::load_machine(base), overrides);
-      peaks[name] = {machine.dram_peak_bytes_per_second, machine.mma_flops, machine.sms};
-    } catch (const base::InputError&) {
-      continue;  // a record's machine may have any name, and one that nobody can build has no peaks
-    }
+    std::optional<NamedTarget> named = parse_target_name(name);
+    if (!named) continue;
+    named->overrides.kernel.clear();  // a kernel changes no peak
+    const simulator::Machine machine = target(named->machine, named->overrides).machine;
+    peaks[name] = {machine.dram_peak_bytes_per_second, machine.mma_flops, machine.sms};
   }
   return peaks;
 }
@@ -122,6 +102,7 @@ ReportResult write_page(const reports::Dataset& data, const ReportRequest& reque
   context.baseline = baseline;
   context.facts = std::move(facts);
   context.read = std::move(read);
+  context.timelines = timelines_of(data, request.workloads);
   return write_page_of(data, figures, std::move(context), folder);
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <set>
 #include <utility>
 
@@ -40,7 +41,46 @@ std::string overridden_name(const std::string& name, const Overrides& overrides)
   return words.empty() ? name : fmt::format("{} ({})", name, fmt::join(words, ", "));
 }
 
+/// The integer or number that the whole text is, from above 0 to `most`.
+template <typename Number>
+bool read_override(std::string_view text, double most, Number& number) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() && number > 0 && static_cast<double>(number) <= most;
+}
+
+bool read_override(std::string_view key, std::string_view value, Overrides& overrides) {
+  using Limits = OverrideLimits;
+  if (key == "sms") return read_override(value, Limits::sms, overrides.sms);
+  if (key == "bandwidth") return read_override(value, Limits::bandwidth_gb_per_s, overrides.bandwidth_gb_per_s);
+  if (key == "l2") return read_override(value, Limits::l2_bytes, overrides.l2_bytes);
+  if (key == "clock") return read_override(value, Limits::clock_mhz, overrides.clock_mhz);
+  if (key == "ctas_per_sm") return read_override(value, Limits::ctas_per_sm, overrides.ctas_per_sm);
+  const std::vector<std::string> kernels = simulator::kernel_names();
+  overrides.kernel = value;
+  return key == "kernel" && std::find(kernels.begin(), kernels.end(), value) != kernels.end();
+}
+
 }  // namespace
+
+std::optional<NamedTarget> parse_target_name(std::string_view name) {
+  const std::size_t open = name.find(" (");
+  NamedTarget result{std::string(name.substr(0, open)), {}};
+  const std::vector<std::string> machines = simulator::machine_names();
+  if (std::find(machines.begin(), machines.end(), result.machine) == machines.end()) return std::nullopt;
+  if (open == std::string_view::npos) return result;
+  if (!name.ends_with(')')) return std::nullopt;
+  std::string_view rest = name.substr(open + 2, name.size() - open - 3);
+  while (!rest.empty()) {
+    const std::string_view word = rest.substr(0, rest.find(", "));
+    rest.remove_prefix(std::min(rest.size(), word.size() + 2));
+    const std::size_t equals = word.find('=');
+    if (equals == std::string_view::npos ||
+        !read_override(word.substr(0, equals), word.substr(equals + 1), result.overrides)) {
+      return std::nullopt;
+    }
+  }
+  return result;
+}
 
 std::string override_words(const Overrides& overrides) {
   std::string words;

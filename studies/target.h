@@ -59,6 +59,14 @@ inline constexpr std::int64_t kMostThreads = 1024;
 /// The overrides as words of a command line: " --sms 66 --clock 1500", or nothing.
 std::string override_words(const Overrides& overrides);
 
+/// A shipped machine and what was changed of it, from a target's name: "h200 (sms=66, kernel=splitwave)". None if the
+/// name says anything else, as names in records may.
+struct NamedTarget {
+  std::string machine;
+  Overrides overrides;
+};
+std::optional<NamedTarget> parse_target_name(std::string_view name);
+
 /// A GPU by name or file (simulator::load_machine), or "cpu" with all hardware threads. Throws InputError if there is
 /// none, if an override does not apply to it, or if there is no such kernel.
 Target target(const std::string& machine, const Overrides& overrides = {});

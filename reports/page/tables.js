@@ -63,8 +63,10 @@ function shownNumber(value, kind) {
 /** The table of records: {show(number)} leads to a record. */
 export function recordTable() {
   const place = document.getElementById("record-table");
-  const { columns, names, rows, numbers } = JSON.parse(document.getElementById("record-data").textContent);
+  const { columns, names, rows, numbers, timelines } = JSON.parse(document.getElementById("record-data").textContent);
   const value = (row, column) => (columns[column].kind === "name" ? names[row[column]] : row[column]);
+  const [workloadColumn, machineColumn] = ["workload", "machine"].map((title) => columns.findIndex((one) => one.title === title));
+  const timeline = new Map(timelines.map(([workload, machine, number]) => [`${workload}\n${machine}`, number]));
   // Columns without a value are left out.
   const shown = columns.map((_, column) => column).filter((column) => rows.some((row) => value(row, column) !== null && value(row, column) !== ""));
   const texts = rows.map((row) => columns.map((one, column) => (one.kind === "name" ? names[row[column]] : "")).join(" ").toLowerCase());
@@ -82,12 +84,29 @@ export function recordTable() {
   const body = element("tbody");
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...headings)), body);
 
+  /** A record's workload, which leads to its timeline where there is one. */
+  function workloadCell(row) {
+    const name = value(row, workloadColumn);
+    const number = timeline.get(`${name}\n${value(row, machineColumn)}`);
+    if (number === undefined) return element("td", {}, name);
+    const link = element("a", { href: `#timeline-${number}`, title: "its timeline" }, name);
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      const picture = document.getElementById(`timeline-${number}`);
+      picture.closest("details").open = true;
+      picture.scrollIntoView();
+      picture.focus({ preventScroll: true });
+    });
+    return element("td", {}, link);
+  }
+
   function showRows() {
     body.replaceChildren(
       ...kept.slice(first, first + ROWS).map((index) =>
         element("tr", { className: index === marked ? "found" : "", id: `record-${numbers[index]}` },
           ...shown.map((column) => {
             const { kind } = columns[column];
+            if (column === workloadColumn) return workloadCell(rows[index]);
             return kind === "name"
               ? element("td", {}, value(rows[index], column))
               : element("td", { className: "number" }, shownNumber(rows[index][column], kind));

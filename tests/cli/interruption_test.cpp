@@ -175,7 +175,7 @@ TEST(Interruption, OfTwoRunsInOneFolderOneIsRefused) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
   const std::vector<std::string> run = {"run", "-w",    "llama-3-8b:1q1s256", "--schedule", "fa2", "--samples",
-                                        "300", "--out", out.string()};
+                                        "20",  "--out", out.string()};
   Process first(run);
   Process second(run);
   const Outcome one = first.wait();

@@ -130,6 +130,22 @@ test("a point shows its values and leads to its record", async () => {
   assert.deepEqual(tab.problems, []);
 });
 
+test("a record leads to its timeline", async () => {
+  const tab = await opened();
+  await until(tab, "document.querySelector('#record-table') !== null && document.querySelector('#timelines') !== null", "the page is there");
+  const summaries = await tab.evaluate("[...document.querySelectorAll('.timeline > summary')].map((one) => one.textContent)");
+  assert.ok(summaries.length > 0 && summaries.length <= 6, `${summaries.length} timelines`);
+  const [workload, machine] = summaries[0].split(" on ");
+  await tab.evaluate(`(() => { const f = document.querySelector('#record-table input'); f.value = ${JSON.stringify(`${workload} ${machine}`)}; f.dispatchEvent(new Event('input')); })()`);
+  await tab.evaluate(`[...document.querySelectorAll('#record-table tbody a')].find((one) => one.textContent === ${JSON.stringify(workload)}).click()`);
+  await until(tab, "document.activeElement.id === 'timeline-0' && document.activeElement.closest('details').open", "the timeline opens");
+  assert.ok(await tab.evaluate("document.activeElement.getBoundingClientRect().height > 100"), "its picture is seen");
+  await tab.evaluate("document.querySelector('.timeline details').open = true");
+  assert.ok((await tab.evaluate("document.querySelector('.timeline pre').textContent")).includes("Time, averaged over CTA slots"));
+  await shot(tab, "timeline");
+  assert.deepEqual(tab.problems, []);
+});
+
 test("the keyboard reaches headings, filter and pages", async () => {
   const tab = await opened();
   await tab.evaluate("document.querySelector('#record-table input').focus()");

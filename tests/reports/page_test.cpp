@@ -25,6 +25,22 @@ TEST(Page, TextFromFilesStaysText) {
   EXPECT_NE(html.find("&lt;/script&gt;&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"), std::string::npos);
 }
 
+TEST(Page, TimelinesHaveNamesOfTheirOwn) {
+  const std::string evil = "<script>alert(1)</script>";
+  PageContext context{"a title", "fixed-split:fa2", {}, {}};
+  const std::string svg = "<svg><defs><pattern id=\"merge\"></pattern></defs><rect fill=\"url(#merge)\"/></svg>";
+  context.timelines = {{"short", "h200", svg, {{"lean: 8.00 µs", "why"}}}, {evil, evil, svg, {{evil, evil}}}};
+  const std::string html = page(tests::comparison(), context);
+  EXPECT_EQ(html.find(evil), std::string::npos);
+  for (const char* part :
+       {"<summary>short on h200</summary>", "id=\"timeline-0\"", "id=\"merge-0\"", "url(#merge-0)", "id=\"timeline-1\"",
+        "id=\"merge-1\"", "url(#merge-1)", "<summary>lean: 8.00 µs</summary><pre tabindex=\"0\">why</pre>",
+        "\"timelines\":[[\"short\",\"h200\",0],", "<a href=\"#timelines\">"}) {
+    EXPECT_NE(html.find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(page(tests::comparison()).find("<section id=\"timelines\""), std::string::npos);
+}
+
 TEST(Page, LoadsNothing) {
   const std::string html = page(tests::comparison());
   EXPECT_NE(html.find("default-src 'none'"), std::string::npos);

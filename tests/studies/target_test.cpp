@@ -17,6 +17,20 @@ TEST(Targets, DevicesAreFoundByTheNameThatTheDriverGivesThem) {
   EXPECT_EQ(machine_of_device(""), "");
 }
 
+TEST(Targets, NamesAreReadBack) {
+  const Overrides overrides{66, 4000.5, 1'000'000, 1500, 1, "splitwave"};
+  const std::optional<NamedTarget> named = parse_target_name(target("h200", overrides).name);
+  ASSERT_TRUE(named);
+  EXPECT_EQ(named->machine, "h200");
+  EXPECT_EQ(override_words(named->overrides), override_words(overrides));
+  EXPECT_EQ(override_words(parse_target_name("h200")->overrides), "");
+  for (const char* name : {"", "a machine", "h200 (", "h200 (sms=66", "h200 (sms)", "h200 (sms=0)", "h200 (sms=66x)",
+                           "h200 (sms=-1)", "h200 (sms=65537)", "h200 (bandwidth=inf)", "h200 (kernel=kernel.json)",
+                           "h200 (sms=66,clock=1)", "h200 (foo=1)"}) {
+    EXPECT_FALSE(parse_target_name(name)) << name;
+  }
+}
+
 /// A CPU of two threads whose constants and probes tell apart which of them a machine was made from.
 Target probed_cpu() {
   Target target;
