@@ -103,23 +103,26 @@ void add_spans(const workloads::Workload& workload, const studies::Prediction& p
 }
 
 /// One schedule: what the command line prints of it, and why its plan is as it is. A schedule that cannot serve the
-/// workload is a record with the reason.
+/// workload is a record with the reason. Spans are predicted apart: with them SMs that are alike are not taken together,
+/// and where two events end at one time, what a slot counts as meanwhile differs by a millionth.
 Json panel_json(const Question& question, const std::string& schedule, std::size_t panel,
                 const workloads::Workload& workload, const studies::Target& target, std::vector<double>& spans) {
   Json json = {{"schedule", schedule}};
   const std::string_view base = std::string_view(schedule).substr(0, schedule.find_first_of(":+"));
   if (schedule != studies::kAuto) json["source"] = schedules::find(base).source;
   try {
-    studies::PredictOptions options;
-    options.spans = question.spans;
-    const studies::Prediction prediction = studies::predict(workload, schedule, target, options);
+    const studies::Prediction prediction = studies::predict(workload, schedule, target);
     json["record"] = Json::parse(to_json(studies::record_of(prediction, workload, target)));
     if (prediction.by_auto) json["source"] = schedules::find(prediction.plan.schedule).source;
     json["reason"] = prediction.plan.reason;
     json["kernel"] = prediction.kernel.name;
     json["tile_q"] = prediction.plan.tile_q;
     json["tile_kv"] = prediction.plan.tile_kv;
-    if (question.spans) add_spans(workload, prediction, panel, json, spans);
+    if (question.spans) {
+      studies::PredictOptions with_spans;
+      with_spans.spans = true;
+      add_spans(workload, studies::predict(workload, schedule, target, with_spans), panel, json, spans);
+    }
     if (question.explain) json["explanation"] = to_text(studies::explain(schedule, workload, target));
   } catch (const base::InputError& error) {
     json["record"] = Json::parse(to_json(

@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <set>
 #include <utility>
 
 #include "base/error.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "studies/this_cpu.h"
 
 namespace splitwave::studies {
@@ -41,11 +41,13 @@ std::string overridden_name(const std::string& name, const Overrides& overrides)
   return words.empty() ? name : fmt::format("{} ({})", name, fmt::join(words, ", "));
 }
 
-/// The integer or number that the whole text is, from above 0 to `most`.
+/// The number that the text is, above 0 and up to `most`, and whole where the override is.
 template <typename Number>
 bool read_override(std::string_view text, double most, Number& number) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() && number > 0 && static_cast<double>(number) <= most;
+  const double value = base::number_in(text).value_or(0);
+  if (!(value > 0 && value <= most)) return false;
+  number = static_cast<Number>(value);
+  return static_cast<double>(number) == value;
 }
 
 bool read_override(std::string_view key, std::string_view value, Overrides& overrides) {

@@ -28,6 +28,7 @@ LEFT_OUT = {
     r"splitwave verify": "needs a kernel's output; verify_test.cpp does it",
     r"--executor cuda": "needs a GPU",
     r"--merge": "needs the shards of earlier commands",
+    r"--axis batch=1:100": "a million points, of which a sanitizer makes half an hour; sweep_test.cpp sweeps",
     r"--reproduce": "predicts every figure of four papers; pictures_test.cpp does it",
 }
 
