@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "schedules/rules/lean.h"
 #include "simulator/bandwidth.h"
 #include "simulator/merge.h"
 #include "simulator/simulate.h"
@@ -36,6 +37,7 @@ struct Facts {
   double read_seconds = 0;  ///< of K and V, at the machine's bandwidth
   double tokens = 0;        ///< of all KV heads
   std::int64_t outputs = 0;
+  std::int64_t tiles = 0;  ///< of all outputs, where each has one row block and sees all of its context; else 0
   std::int32_t longest = 0;
   std::int32_t group = 1;
   bool uniform = false;
@@ -53,6 +55,12 @@ Facts facts_of(const Workload& workload, const simulator::Machine& machine) {
   facts.group = workload.geometry.group();
   facts.single_query = workloads::max_query_len(workload) <= 1;
   facts.latent = workload.geometry.kind == workloads::AttentionKind::mla;
+  if (facts.single_query && !workload.geometry.window) {
+    for (const workloads::Request& request : workload.requests) {
+      facts.tiles += (request.context_len + kCandidateTileTokens - 1) / kCandidateTileTokens;
+    }
+    facts.tiles *= workload.geometry.kv_heads;
+  }
   facts.uniform = std::all_of(workload.requests.begin(), workload.requests.end(),
                               [&](const workloads::Request& r) { return r == workload.requests.front(); });
   return facts;
@@ -141,14 +149,24 @@ double heads_bound(const Facts& facts, const KernelProfile& kernel, const simula
          (facts.uniform ? merge_bound(kernel, machine, parts, merging) : 0);
 }
 
-/// Of LeanAttention's cut, whose lists are equally long.
+/// Parts into which LeanAttention's cut into tiles of candidates takes the longest output, at least.
+std::int64_t lean_parts(const Facts& facts, const KernelProfile& kernel, std::int64_t workers) {
+  if (facts.tiles == 0 || facts.group > kernel.most_rows) return 1;
+  const std::int64_t longest = (facts.longest + kCandidateTileTokens - 1) / kCandidateTileTokens;
+  const std::int64_t lists = schedules::lean_grid(facts.tiles, facts.outputs, workers);
+  const std::int64_t longest_list = (facts.tiles + lists - 1) / lists;
+  return (longest + longest_list - 1) / longest_list;
+}
+
+/// Of LeanAttention's cut, whose lists are equally long, so that what is cut is merged after all of them.
 double lean_bound(const Facts& facts, const KernelProfile& kernel, const simulator::Machine& machine,
-                  std::int64_t workers) {
+                  std::int64_t workers, std::int64_t parts) {
   const double items = static_cast<double>(facts.outputs) / static_cast<double>(workers);
   const ListCosts costs = list_costs(kernel, machine);
   const double list = costs.list + std::max(0.0, items - 1) * (kernel.epilogue_seconds + kernel.item_seconds) +
                       facts.tokens / static_cast<double>(workers) * costs.token;
-  return machine.launch_seconds + std::max(stream_bound(facts, costs), list);
+  return machine.launch_seconds + std::max(stream_bound(facts, costs), list) +
+         merge_bound(kernel, machine, parts, Merging::last_arriver);
 }
 
 /// Of any cut, if its lists come out equally long.
@@ -221,11 +239,11 @@ class Collector {
     }
     if (kernel.most_rows < most_rows_ && !packs_splits_) return;
     add_pieces();
-    add_named("lean", lean_bound(facts_, kernel, machine_, workers_));
+    add_named("lean", lean_bound(facts_, kernel, machine_, workers_, lean_parts(facts_, kernel, workers_)));
     if (kernel.cluster > 1) return;
     if (packs_splits_ && kernel.most_rows <= kFewRows) return;  // even splits are as good
     const double even = even_bound(facts_, kernel, machine_, workers_);
-    add_plain("lean", lean_bound(facts_, kernel, machine_, workers_));
+    add_plain("lean", lean_bound(facts_, kernel, machine_, workers_, 1));  // its own tiles may cut less
     add_plain("flashinfer-holistic", even);
     if (!packs_splits_) add_plain("fixed-split:fa3", even);
     if (facts_.latent) {
