@@ -24,14 +24,15 @@ std::string with_own_names(std::string svg, std::size_t number) {
 std::string timelines_html(std::span<const PageTimeline> timelines) {
   if (timelines.empty()) return "";
   std::string html =
-      "<section id=\"timelines\"><h2>Timelines</h2>\n<p>Who works when, and why it takes its time, as predicted: of "
-      "the "
-      "workloads whose schedules differ the most.</p>\n";
+      "<section id=\"timelines\"><h2>Timelines</h2>\n"
+      "<p>Who works when, and why it takes its time, as predicted: of the workloads whose schedules differ the "
+      "most.</p>\n";
   for (std::size_t i = 0; i < timelines.size(); ++i) {
     const PageTimeline& one = timelines[i];
     html += fmt::format(
         "<details class=\"timeline\"><summary>{} on {}</summary>\n"
-        "<div class=\"picture\" id=\"timeline-{}\" tabindex=\"-1\" role=\"img\" aria-label=\"Who works when\">{}</div>\n",
+        "<div class=\"picture\" id=\"timeline-{}\" tabindex=\"-1\" role=\"img\" aria-label=\"Who works "
+        "when\">{}</div>\n",
         markup_text(one.workload), markup_text(one.machine), i, with_own_names(one.svg, i));
     for (const auto& [headline, text] : one.schedules) {
       html += fmt::format("<details><summary>{}</summary><pre tabindex=\"0\">{}</pre></details>\n",

@@ -8,7 +8,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "base/error.h"
@@ -56,11 +55,9 @@ std::vector<std::pair<Key, Times>> questions(const reports::Dataset& data) {
   for (auto& [key, one] : times) {
     if (one.schedules.size() > 1) result.emplace_back(key, std::move(one));
   }
-  // Names decide where spreads are equal: their numbers depend on the order of the records.
-  const auto rank = [&](const std::pair<Key, Times>& one) {
-    return std::tuple(-one.second.spread(), data.name(one.first.first), data.name(one.first.second));
-  };
-  std::sort(result.begin(), result.end(), [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
+  // Numbers of names are in the names' order, whatever the order of the records was.
+  std::stable_sort(result.begin(), result.end(),
+                   [](const auto& a, const auto& b) { return a.second.spread() > b.second.spread(); });
   return result;
 }
 
