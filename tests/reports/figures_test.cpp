@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -12,7 +13,6 @@
 #include "base/error.h"
 #include "base/lock.h"
 #include "reports/draw_figures.h"
-#include "reports/figures/vega.h"
 #include "tests/reports/figure_records.h"
 #include "tests/reports/golden.h"
 #include "tests/reports/sample_records.h"
@@ -97,9 +97,28 @@ TEST(Figures, OnlyThoseThatAreAskedForAreMade) {
 }
 
 TEST(Figures, LabelsAreApartAndWithinThePanel) {
-  const std::vector<double> places = vega::dodged({100, 99, 0, 98.5, 1}, 100, 10);
-  EXPECT_EQ(places, (std::vector<double>{95, 85, 5, 75, 15}));
-  EXPECT_TRUE(vega::dodged({}, 100, 10).empty());
+  // Four curves that end at one place, the highest: their names must find room below it.
+  std::vector<Record> records;
+  for (const char* context : {"1k", "2k", "4k"}) {
+    const std::string workload = std::string("h=8/2,d=64:1q1s") + context;
+    const double slower = *context - '0';
+    records.push_back(tests::record(workload, "fixed-split:fa2", "simulator", "h200", 1e-5 * slower));
+    for (const char* schedule : {"fa2", "fa3", "lean", "flashinfer"}) {
+      records.push_back(tests::record(workload, schedule, "simulator", "h200", 1e-5));
+    }
+  }
+  const FigureSet made =
+      figures_of(dataset_of(records, Shapes()), {"fixed-split:fa2", {}, {"speed_up_by_context"}, {}});
+  ASSERT_EQ(made.figures.size(), 1U);
+  const nlohmann::json spec = nlohmann::json::parse(made.figures.front().spec);
+  const nlohmann::json& panel = spec["concat"][0];
+  std::vector<double> places;
+  for (const nlohmann::json& value : panel["layer"].back()["data"]["values"]) places.push_back(value["at"]);
+  std::sort(places.begin(), places.end());
+  ASSERT_EQ(places.size(), 4U);
+  EXPECT_GE(places.front(), 5.75);
+  EXPECT_LE(places.back(), panel["height"].get<double>() - 5.75);
+  for (std::size_t i = 1; i < places.size(); ++i) EXPECT_GE(places[i] - places[i - 1], 11.5 - 1e-9);
 }
 
 TEST(Figures, APointBeyondTheAxisIsNamed) {
