@@ -103,8 +103,8 @@ void add_spans(const workloads::Workload& workload, const studies::Prediction& p
 }
 
 /// One schedule: what the command line prints of it, and why its plan is as it is. A schedule that cannot serve the
-/// workload is a record with the reason. Spans are predicted apart: with them SMs that are alike are not taken together,
-/// and where two events end at one time, what a slot counts as meanwhile differs by a millionth.
+/// workload is a record with the reason. Spans are predicted apart: with them SMs that are alike are not taken
+/// together, and where two events end at one time, what a slot counts as meanwhile differs by a millionth.
 Json panel_json(const Question& question, const std::string& schedule, std::size_t panel,
                 const workloads::Workload& workload, const studies::Target& target, std::vector<double>& spans) {
   Json json = {{"schedule", schedule}};

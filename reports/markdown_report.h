@@ -27,8 +27,9 @@ struct ReportContext {
 /// direction of the speed-ups. One line that says so if nothing was measured.
 std::vector<std::string> summary_lines(std::span<const Record> records, const std::string& baseline);
 
-/// Of one machine's records in Markdown: a row a workload, a column a schedule, with the measured time, what the predicted one
-/// is off by, and the speed-up over the baseline; below it why points cannot run, and a table of energy where it is known.
+/// Of one machine's records in Markdown: a row a workload, a column a schedule, with the measured time, what the
+/// predicted one is off by, and the speed-up over the baseline; below it why points cannot run, and a table of energy
+/// where it is known.
 std::string machine_table(std::span<const Record> records, const std::string& machine, const std::string& baseline);
 
 /// The whole report in Markdown: summary, speed-up by schedule, pictures, environment, then each
