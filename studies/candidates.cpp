@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "schedules/cut.h"
 #include "schedules/rules/lean.h"
 #include "simulator/bandwidth.h"
 #include "simulator/merge.h"
@@ -57,7 +58,7 @@ Facts facts_of(const Workload& workload, const simulator::Machine& machine) {
   facts.latent = workload.geometry.kind == workloads::AttentionKind::mla;
   if (facts.single_query && !workload.geometry.window) {
     for (const workloads::Request& request : workload.requests) {
-      facts.tiles += (request.context_len + kCandidateTileTokens - 1) / kCandidateTileTokens;
+      facts.tiles += schedules::ceil_div(request.context_len, kCandidateTileTokens);
     }
     facts.tiles *= workload.geometry.kv_heads;
   }
@@ -152,10 +153,9 @@ double heads_bound(const Facts& facts, const KernelProfile& kernel, const simula
 /// Parts into which LeanAttention's cut into tiles of candidates takes the longest output, at least.
 std::int64_t lean_parts(const Facts& facts, const KernelProfile& kernel, std::int64_t workers) {
   if (facts.tiles == 0 || facts.group > kernel.most_rows) return 1;
-  const std::int64_t longest = (facts.longest + kCandidateTileTokens - 1) / kCandidateTileTokens;
   const std::int64_t lists = schedules::lean_grid(facts.tiles, facts.outputs, workers);
-  const std::int64_t longest_list = (facts.tiles + lists - 1) / lists;
-  return (longest + longest_list - 1) / longest_list;
+  return schedules::ceil_div(schedules::ceil_div(facts.longest, kCandidateTileTokens),
+                             schedules::ceil_div(facts.tiles, lists));
 }
 
 /// Of LeanAttention's cut, whose lists are equally long, so that what is cut is merged after all of them.
