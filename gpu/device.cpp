@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <map>
 #include <mutex>
 
 #include "base/error.h"
 #include "gpu/cuda_check.h"
+#include "gpu/kernels/table.h"
 #include "gpu/sm_partition.h"
 
 namespace splitwave::gpu {
@@ -39,10 +41,12 @@ Device query_device(int index) {
   int driver = 0;
   SPLITWAVE_CUDA_CHECK(cudaGetDeviceProperties(&properties, index));
   SPLITWAVE_CUDA_CHECK(cudaDriverGetVersion(&driver));
+  cudaFuncAttributes code{};
+  SPLITWAVE_CUDA_CHECK(cudaFuncGetAttributes(&code, merge_kernels().front().function));
   Device device;
   device.name = properties.name;
   device.sms = properties.multiProcessorCount;
-  device.compute_capability = 10 * properties.major + properties.minor;
+  device.compute_capability = std::min(10 * properties.major + properties.minor, code.ptxVersion);
   device.memory_bytes = static_cast<std::int64_t>(properties.totalGlobalMem);
   device.l2_bytes = properties.l2CacheSize;
   device.shared_bytes_per_cta = static_cast<std::int64_t>(properties.sharedMemPerBlockOptin);

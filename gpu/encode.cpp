@@ -104,6 +104,9 @@ void Encoder::encode_outputs(const Workload& workload, const KvAddressing& addre
     item.parts =
         static_cast<std::uint16_t>(checked(merge.slot_end - merge.slot_begin, kMost16, "an output's number of parts"));
   }
+  if (plan.merge != schedules::MergeKind::host_cta) return;
+  schedules::find_closing_parts(plan, closing_parts_);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i].mergers = std::max(1, closing_parts_[i]);
 }
 
 void Encoder::encode_merges(const Plan& plan, std::int32_t most_warps_shift, std::span<DeviceMerge> merges) const {

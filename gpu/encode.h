@@ -17,9 +17,7 @@ namespace splitwave::gpu {
 /// Most that a 16-bit field of DeviceItem holds.
 inline constexpr std::int64_t kMost16 = 65535;
 
-/// A warp of the merge kernel combines up to so many parts of a fragment. Up to kMostMergeWarps share more, and the
-/// first of them adds up what they have.
-inline constexpr std::int32_t kPartsPerMergeWarp = 16;
+/// Warps of the merge kernel that share a fragment's parts (kPartsPerMergeWarp), at most.
 inline constexpr std::int32_t kMostMergeWarps = 8;
 
 /// log2 of the warps that share a fragment of an output in so many parts. It depends on these alone, so that an
@@ -54,6 +52,7 @@ class Encoder {
 
   std::vector<DeviceItem> outputs_;  ///< per output tile: what all its items have in common
   std::vector<std::int32_t> first_query_;
+  std::vector<std::int32_t> closing_parts_;  ///< of a plan whose CTAs wait
 };
 
 /// The plan as arithmetic, if each of its lists is what UniformPlan computes for it. Nothing also if a number does not

@@ -38,7 +38,7 @@ Plan split_plan(const Workload& workload, const KernelConfig& config, std::int32
   grid.tile_q = 8 * config.row_tiles;
   grid.tile_kv = kTileKv;
   if (kind == ProbeKind::host) return schedules::make_plan("lean", workload, grid);
-  const char* merge = kind == ProbeKind::kernel ? "+kernel" : "+last_arriver";
+  const char* merge = kind == ProbeKind::kernel || kind == ProbeKind::lone_kernel ? "+kernel" : "+last_arriver";
   return schedules::make_plan(fmt::format("fixed-split:{}{}", parts, merge), workload, grid);
 }
 
@@ -139,14 +139,15 @@ class ConfigProbes {
 
   void merges() {
     for (const std::int32_t parts : {2, 8, 32}) {
-      for (const ProbeKind kind : {ProbeKind::splits, ProbeKind::host, ProbeKind::kernel}) {
-        if (kind == ProbeKind::host && parts == 32) continue;
+      for (const ProbeKind kind : {ProbeKind::splits, ProbeKind::host, ProbeKind::kernel, ProbeKind::lone_kernel}) {
         const Workload w = workload(kind == ProbeKind::kernel ? kMergedLists / parts : 1, parts * round_);
         report(kind, parts, seconds_of(w, split_plan(w, probe_.config, parts, kind), probe_.config, true, options_),
                true);
       }
     }
-    time_lists(ProbeKind::unmerged, kMergedLists, workload(kMergedLists, round_), true);
+    for (const std::int32_t lists : {2, 8, kMergedLists}) {
+      time_lists(ProbeKind::unmerged, lists, workload(lists, round_), true);
+    }
   }
 
   void queue() {
@@ -201,9 +202,9 @@ class ConfigProbes {
 }  // namespace
 
 std::string to_string(ProbeKind kind) {
-  constexpr std::array<const char*, 14> kNames = {"empty", "item",   "items",    "unhidden", "splits",
-                                                  "host",  "kernel", "unmerged", "queue",    "short_items",
-                                                  "crowd", "full",   "waves",    "table"};
+  constexpr std::array<const char*, 15> kNames = {"empty",       "item",   "items",       "unhidden", "splits",
+                                                  "host",        "kernel", "lone_kernel", "unmerged", "queue",
+                                                  "short_items", "crowd",  "full",        "waves",    "table"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -22,7 +22,8 @@ enum class ProbeKind {
   splits,       ///< one output in `count` parts of a round, merged by the last arriver
   host,         ///< the same, merged by the CTA of the first part
   kernel,       ///< outputs of `count` parts in kMergedLists lists, merged by a second kernel
-  unmerged,     ///< so many lists of a round each without merges
+  lone_kernel,  ///< one output of `count` parts, merged by a second kernel
+  unmerged,     ///< `count` lists of a round each without merges
   queue,        ///< `count` lists of a round each that one worker takes from a queue
   short_items,  ///< one list of `count` items of 16 tokens
   crowd,        ///< such a list in each worker that is resident

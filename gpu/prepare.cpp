@@ -65,6 +65,10 @@ void check_fits(const Workload& workload, const KvAddressing& addressing, const 
   }
 }
 
+bool asks_for_hooks(const LaunchOptions& options) {
+  return options.delay_seed != 0 || options.dropped_slot >= 0 || options.count_visits;
+}
+
 DecodeParams decode_params(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                            const KernelConfig& config, const LaunchOptions& options, const Workspace& workspace) {
   const workloads::Geometry& g = workload.geometry;
@@ -95,6 +99,7 @@ DecodeParams decode_params(const Workload& workload, const KvAddressing& address
   params.wait_nanoseconds = static_cast<std::uint64_t>(options.wait_seconds * 1e9);
   params.injection.delay_seed = options.delay_seed;
   params.injection.drop_slot = static_cast<std::uint32_t>(options.dropped_slot + 1);
+  params.test_hooks = asks_for_hooks(options) ? 1 : 0;
   return params;
 }
 
@@ -125,8 +130,7 @@ MergeParams merge_params(const DecodeParams& decode, const Plan& plan, const Lau
 /// The single-item kernel, if these launches may use it; else null.
 const DecodeKernel* single_item_kernel(const Workload& workload, const Plan& plan, const KernelConfig& config,
                                        const LaunchOptions& options) {
-  const bool hooks = options.delay_seed != 0 || options.dropped_slot >= 0 || options.count_visits;
-  if (hooks || options.replayable || !fits_single_item_kernel(workload, plan, config)) return nullptr;
+  if (asks_for_hooks(options) || options.replayable || !fits_single_item_kernel(workload, plan, config)) return nullptr;
   return find_single_item_kernel(workload, config);
 }
 

@@ -16,6 +16,22 @@ std::int32_t kv_head(const workloads::Workload& workload, const OutputTile& outp
   return output.head_begin / workload.geometry.group();
 }
 
+void find_closing_parts(const Plan& plan, std::vector<std::int32_t>& per_output) {
+  // First the slot of the first part that has a part of another output behind it.
+  per_output.assign(plan.outputs.size(), plan.slots());
+  for (std::int32_t list = 0; list < plan.lists(); ++list) {
+    const std::span<const Item> items = plan.list(list);
+    for (std::size_t i = 0; i + 1 < items.size(); ++i) {
+      std::int32_t& first = per_output[static_cast<std::size_t>(items[i].output)];
+      if (items[i].slot >= 0) first = std::min(first, items[i].slot);
+    }
+  }
+  for (const Merge& merge : plan.merges) {
+    std::int32_t& count = per_output[static_cast<std::size_t>(merge.output)];
+    count = std::min(count, merge.slot_end) - merge.slot_begin;
+  }
+}
+
 std::vector<std::int32_t> splits_per_request(const workloads::Workload& workload, const Plan& plan) {
   std::vector<std::int32_t> items_of(plan.outputs.size(), 0);
   for (const Item& item : plan.items) ++items_of[static_cast<std::size_t>(item.output)];

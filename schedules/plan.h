@@ -64,7 +64,8 @@ struct Merge {
 enum class Dispatch { hardware, fixed, queue };
 
 /// Who merges. none: nothing is split. kernel: a second kernel (FlashDecoding). host_cta: the CTA with an output's
-/// first item waits for the others (LeanAttention, Algorithm 1). last_arriver: the CTA that finishes last.
+/// first item waits for the others (LeanAttention, Algorithm 1); on a GPU the CTAs of its first parts that end their
+/// lists all wait and share the work (find_closing_parts). last_arriver: the CTA that finishes last.
 enum class MergeKind { none, kernel, host_cta, last_arriver };
 
 struct Plan {
@@ -98,6 +99,10 @@ workloads::KvRange kv_range(const workloads::Workload& workload, const OutputTil
 
 /// KV head that an output tile reads.
 std::int32_t kv_head(const workloads::Workload& workload, const OutputTile& output);
+
+/// Per split output, how many of its first parts end their CTAs' lists: these CTAs can wait for the other parts and
+/// share the merge, and nobody waits for what they do next. What other outputs get means nothing.
+void find_closing_parts(const Plan& plan, std::vector<std::int32_t>& per_output);
 
 /// Most items that share one output, per request (0 for a request without query tokens).
 std::vector<std::int32_t> splits_per_request(const workloads::Workload& workload, const Plan& plan);

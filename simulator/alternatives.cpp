@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "simulator/clusters.h"
+#include "simulator/merge.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -44,8 +45,12 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
                          &kernel.paged_single_item_chain_clocks, &kernel.crowded_clocks}) {
     *clocks /= costs.cluster;
   }
-  kernel.merge_seconds_per_split *= costs.merge_share;
-  kernel.merge_batch_seconds *= costs.merge_share;
+  // A cluster's CTAs share the fragments of a merge.
+  const std::int32_t turns = merge_turns(kernel, kernel.merge_fragments);
+  kernel.merge_fragments = std::min(kernel.merge_fragments, std::max(1, kernel.merge_fragments / costs.cluster));
+  const double share = static_cast<double>(merge_turns(kernel, kernel.merge_fragments)) / turns;
+  kernel.merge_seconds_per_split *= share;
+  kernel.merge_batch_seconds *= share;
   return kernel;
 }
 

@@ -104,11 +104,14 @@ struct KernelProfile {
   std::int32_t merge_rows = 0;     ///< of a partial that a waiting CTA loads, of its own tile or of those behind it
   double merge_batch_seconds = 0;  ///< of each further batch
   double merge_kernel_batch_seconds = 0;       ///< the same of a separate merge kernel
+  double merge_kernel_bytes_per_second = 0;    ///< at which partials go to a merge kernel through L2; 0: L2's
   double merge_kernel_seconds_per_split = -1;  ///< of a separate merge kernel; negative: merge_seconds_per_split
   /// Splits that one warp of a merge kernel combines before two share them, then four, up to merge_kernel_most_warps;
   /// 0: one warp combines any number.
   std::int32_t merge_kernel_warp_splits = 0;
   std::int32_t merge_kernel_most_warps = 1;
+  std::int32_t merge_fragments = 0;  ///< that a CTA's warps take in turn to merge an output; 0: as one piece
+  std::int32_t merge_warps = 1;      ///< warps of a CTA that merge
 };
 
 /// From the end of the kernel before to the start of this one's first CTA: the machine's launch, or, where CTAs already
@@ -127,7 +130,6 @@ struct ClusterCosts {
   std::int32_t cluster = 1;
   double fixed_seconds = 0;              ///< prologue and epilogue of the kernel that runs any plan; 0: there is none
   double single_item_fixed_seconds = 0;  ///< of the one for lists of one item; 0: there is none
-  double merge_share = 1;                ///< of a merge's time per split that is left to each CTA of the cluster
   double crowded_clocks = 0;             ///< KernelProfile::crowded_clocks, for a token of one CTA
 };
 

@@ -83,7 +83,11 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.merge_batch_seconds, constants.optional_number("merge_batch", "ns", 1e-9, 0, 1e6));
   whole(kernel.merge_kernel_warp_splits, "merge_kernel_warp_splits", "1", 1, 1024);
   whole(kernel.merge_kernel_most_warps, "merge_kernel_most_warps", "1", 1, 32);
+  whole(kernel.merge_fragments, "merge_fragments", "1", 1, 1 << 16);
+  whole(kernel.merge_warps, "merge_warps", "1", 1, 32);
   take(kernel.merge_kernel_batch_seconds, constants.optional_number("merge_kernel_batch", "ns", 1e-9, 0, 1e6));
+  take(kernel.merge_kernel_bytes_per_second,
+       constants.optional_number("merge_kernel_bandwidth", "GB/s", 1e9, 1e-3, 1e6));
   take(kernel.merge_kernel_seconds_per_split, constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
   take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
   flag(kernel.refills_after_use, "refills_after_use");
@@ -120,8 +124,6 @@ void read_config(KernelVariant& variant, Constants& constants) {
   const std::vector<std::int32_t> sizes = constants.integers("clusters", "CTA", 1, 16);
   const std::vector<double> fixed = constants.numbers("fixed", "ns", 1e-9, 0, 1e6, sizes.size());
   const std::vector<double> single = constants.numbers("single_item_fixed", "ns", 1e-9, 0, 1e6, sizes.size());
-  std::vector<double> merge_share(sizes.size(), 1);
-  if (constants.has("merge_share")) merge_share = constants.numbers("merge_share", "1", 1, 0, 1, sizes.size());
   std::vector<double> crowded(sizes.size(), 0);
   if (kernel.most_tokens > 0) {
     crowded = constants.numbers("crowded_clocks", "clock", 1, 0, 1e6, sizes.size());
@@ -129,7 +131,7 @@ void read_config(KernelVariant& variant, Constants& constants) {
     crowded.assign(sizes.size(), *ring);
   }
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    variant.clusters.push_back({sizes[i], fixed[i], single[i], merge_share[i], crowded[i]});
+    variant.clusters.push_back({sizes[i], fixed[i], single[i], crowded[i]});
   }
 }
 

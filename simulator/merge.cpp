@@ -32,7 +32,9 @@ double merge_kernel_seconds(const workloads::Workload& workload, const Plan& pla
     row_splits += static_cast<double>(splits) * plan.outputs[static_cast<std::size_t>(merge.output)].rows();
   }
   const double bytes = row_splits * static_cast<double>(partial_row_bytes(workload.geometry));
-  const double traffic = machine.l2_bytes_per_second > 0 ? bytes / machine.l2_bytes_per_second : 0;
+  const double rate =
+      kernel.merge_kernel_bytes_per_second > 0 ? kernel.merge_kernel_bytes_per_second : machine.l2_bytes_per_second;
+  const double traffic = rate > 0 ? bytes / rate : 0;
   const double work = row_splits * kernel.merge_seconds_per_row_split / machine.sms;
   const double per_split = kernel.merge_kernel_seconds_per_split < 0 ? kernel.merge_seconds_per_split
                                                                      : kernel.merge_kernel_seconds_per_split;
@@ -77,8 +79,16 @@ struct InKernel {
   double end() const { return begin + seconds; }
 };
 
+/// Whether the host finds all partials there before it begins with its last item, so that it need not look at the end.
+bool looks_ahead(const Plan& plan, const KernelProfile& kernel, const InKernel& one, const EngineResult& result) {
+  if (kernel.merge_fragments == 0 || one.item == 0) return false;
+  if (std::binary_search(plan.cta_begin.begin(), plan.cta_begin.end(), one.item)) return false;  // its list's first
+  return one.last_arrival <= result.item_end[static_cast<std::size_t>(one.item) - 1];
+}
+
+/// mergers: CTAs that can share it.
 InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine, const KernelProfile& kernel,
-                   const std::vector<std::int32_t>& item_of_slot, const EngineResult& result) {
+                   const std::vector<std::int32_t>& item_of_slot, std::int32_t mergers, const EngineResult& result) {
   const bool waits = plan.merge == MergeKind::host_cta;
   InKernel one;
   one.item = item_of_slot[static_cast<std::size_t>(merge.slot_begin)];
@@ -86,17 +96,18 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   for (std::int32_t slot = merge.slot_begin; slot < merge.slot_end; ++slot) {
     const std::int32_t item = item_of_slot[static_cast<std::size_t>(slot)];
     const double end = result.item_end[static_cast<std::size_t>(item)];
-    if (end > last && !(waits && slot == merge.slot_begin)) {
+    if (end > last && !(waits && mergers <= 1 && slot == merge.slot_begin)) {
       last = end;
       if (!waits) one.item = item;
     }
   }
   const double splits = merge.slot_end - merge.slot_begin;
-  // The host keeps its own partial, so it reads one less; a last arriver reads them all back.
-  const double read = waits ? splits - 1 : splits;
-  const double per_split = kernel.merge_seconds_per_split + row_loads_seconds(plan, merge, machine, kernel);
+  // A host that keeps its own partial reads one less; CTAs that share a merge read them all, as a last arriver does.
+  const double read = waits && kernel.merge_fragments == 0 ? splits - 1 : splits;
   one.last_arrival = last + machine.flag_seconds;
-  one.seconds = kernel.merge_seconds + per_split * read + kernel.merge_batch_seconds * further_batches(kernel, read);
+  const bool known = waits && mergers <= 1 && looks_ahead(plan, kernel, one, result);
+  one.seconds = in_kernel_seconds(kernel, read, mergers, row_loads_seconds(plan, merge, machine, kernel));
+  if (known) one.seconds = std::max(0.0, one.seconds - machine.flag_seconds);
   one.ready = result.item_end[static_cast<std::size_t>(one.item)];
   one.begin = std::max(one.ready, one.last_arrival);
   return one;
@@ -127,8 +138,13 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelP
   const std::vector<std::int32_t> item_of_slot = find_items(plan);
   std::vector<InKernel> merges;
   merges.reserve(plan.merges.size());
+  std::vector<std::int32_t> closing_parts(plan.outputs.size(), 1);
+  if (plan.merge == MergeKind::host_cta && kernel.merge_fragments > 0) {
+    schedules::find_closing_parts(plan, closing_parts);
+  }
   for (const Merge& merge : plan.merges) {
-    merges.push_back(one_merge(plan, merge, machine, kernel, item_of_slot, result));
+    const std::int32_t mergers = closing_parts[static_cast<std::size_t>(merge.output)];
+    merges.push_back(one_merge(plan, merge, machine, kernel, item_of_slot, mergers, result));
   }
   if (kernel.merges_after_list) put_off(plan, result, merges);
   std::vector<std::size_t> span_of_item(spans ? plan.items.size() : 0);
@@ -150,6 +166,24 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelP
 }
 
 }  // namespace
+
+double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, double more_per_split) {
+  const std::int32_t sharing = std::max(1, std::min(mergers, kernel.merge_fragments));
+  std::int32_t warps = 1;
+  double turns = 1;
+  if (sharing > 1) {
+    while (2 * warps <= kernel.merge_warps && splits > kernel.merge_kernel_warp_splits * warps) warps *= 2;
+    const std::int32_t fragments = (kernel.merge_fragments + sharing - 1) / sharing;
+    turns = static_cast<double>(merge_turns(kernel, fragments * warps)) / merge_turns(kernel, kernel.merge_fragments);
+  }
+  const double serial = std::ceil(splits / warps);
+  return kernel.merge_seconds + turns * ((kernel.merge_seconds_per_split + more_per_split) * serial +
+                                         kernel.merge_batch_seconds * further_batches(kernel, serial));
+}
+
+std::int32_t merge_turns(const KernelProfile& kernel, std::int32_t fragments) {
+  return std::max(1, (fragments + kernel.merge_warps - 1) / kernel.merge_warps);
+}
 
 std::int32_t splits_per_warp(const KernelProfile& kernel, std::int32_t splits) {
   if (kernel.merge_kernel_warp_splits == 0) return splits;

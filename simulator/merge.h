@@ -16,6 +16,14 @@ struct MergeCost {
   double wait_slot_seconds = 0;   ///< slots of hosts that wait for their peers
 };
 
+/// What it takes to combine so many partials inside the kernel once they are there, with `more_per_split` for each. The
+/// CTAs that merge may be several (`mergers`): they have fewer of the output's fragments each, and of many partials
+/// several warps share each fragment.
+double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, double more_per_split = 0);
+
+/// Turns in which a CTA's warps merge so many fragments of an output, one each at a time; at least 1.
+std::int32_t merge_turns(const KernelProfile& kernel, std::int32_t fragments);
+
 /// Of an output's splits those that one warp of a merge kernel combines, one behind the other.
 std::int32_t splits_per_warp(const KernelProfile& kernel, std::int32_t splits);
 

@@ -41,6 +41,7 @@ struct Facts {
   std::int64_t tiles = 0;  ///< of all outputs, where each has one row block and sees all of its context; else 0
   std::int32_t longest = 0;
   std::int32_t group = 1;
+  std::int32_t rows = 1;  ///< most of a KV head
   bool uniform = false;
   bool single_query = false;
   bool latent = false;  ///< MLA, whose partial results are wide
@@ -54,6 +55,7 @@ Facts facts_of(const Workload& workload, const simulator::Machine& machine) {
   facts.outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;
   facts.longest = workloads::padded_context_len(workload);
   facts.group = workload.geometry.group();
+  facts.rows = facts.group * std::max(1, workloads::max_query_len(workload));
   facts.single_query = workloads::max_query_len(workload) <= 1;
   facts.latent = workload.geometry.kind == workloads::AttentionKind::mla;
   if (facts.single_query && !workload.geometry.window) {
@@ -90,22 +92,20 @@ double stream_bound(const Facts& facts, const ListCosts& costs) {
   return costs.list + facts.read_seconds;
 }
 
-enum class Merging { last_arriver, kernel };
+enum class Merging { last_arriver, host_cta, kernel };
 
 /// Merging so many parts, at least.
 double merge_bound(const KernelProfile& kernel, const simulator::Machine& machine, std::int64_t parts,
                    Merging merging) {
   if (parts <= 1) return 0;
-  const auto further = [&](std::int64_t count) {
-    return static_cast<double>(kernel.merge_batch_splits > 0 ? (count - 1) / kernel.merge_batch_splits : 0);
-  };
   if (merging == Merging::kernel) {
     const std::int32_t serial = simulator::splits_per_warp(kernel, static_cast<std::int32_t>(parts));
+    const double further = kernel.merge_batch_splits > 0 ? (serial - 1) / kernel.merge_batch_splits : 0;
     return kernel.merge_launch_seconds + std::max(0.0, kernel.merge_kernel_seconds_per_split) * serial +
-           kernel.merge_kernel_batch_seconds * further(serial);
+           kernel.merge_kernel_batch_seconds * further;
   }
-  return machine.flag_seconds + kernel.merge_seconds + kernel.merge_seconds_per_split * static_cast<double>(parts) +
-         kernel.merge_batch_seconds * further(parts);
+  const auto mergers = static_cast<std::int32_t>(merging == Merging::host_cta ? parts : 1);
+  return machine.flag_seconds + simulator::in_kernel_seconds(kernel, static_cast<double>(parts), mergers);
 }
 
 /// Of even splits of a uniform batch.
@@ -160,13 +160,13 @@ std::int64_t lean_parts(const Facts& facts, const KernelProfile& kernel, std::in
 
 /// Of LeanAttention's cut, whose lists are equally long, so that what is cut is merged after all of them.
 double lean_bound(const Facts& facts, const KernelProfile& kernel, const simulator::Machine& machine,
-                  std::int64_t workers, std::int64_t parts) {
+                  std::int64_t workers, std::int64_t parts, Merging merging) {
   const double items = static_cast<double>(facts.outputs) / static_cast<double>(workers);
   const ListCosts costs = list_costs(kernel, machine);
   const double list = costs.list + std::max(0.0, items - 1) * (kernel.epilogue_seconds + kernel.item_seconds) +
                       facts.tokens / static_cast<double>(workers) * costs.token;
   return machine.launch_seconds + std::max(stream_bound(facts, costs), list) +
-         merge_bound(kernel, machine, parts, Merging::last_arriver);
+         merge_bound(kernel, machine, parts, merging);
 }
 
 /// Of any cut, if its lists come out equally long.
@@ -237,13 +237,15 @@ class Collector {
       // Small tiles of a head each are worked on sooner than one tall tile, though each reads K and V.
       add_splits(facts_.outputs * facts_.group, heads_bound);
     }
-    if (kernel.most_rows < most_rows_ && !packs_splits_) return;
+    const bool in_blocks = facts_.rows > most_rows_ && 2 * kernel.most_rows == most_rows_;  // fewer may be rows of none
+    if (kernel.most_rows < most_rows_ && !packs_splits_ && !in_blocks) return;
     add_pieces();
-    add_named("lean", lean_bound(facts_, kernel, machine_, workers_, lean_parts(facts_, kernel, workers_)));
+    add_lean();
     if (kernel.cluster > 1) return;
     if (packs_splits_ && kernel.most_rows <= kFewRows) return;  // even splits are as good
     const double even = even_bound(facts_, kernel, machine_, workers_);
-    add_plain("lean", lean_bound(facts_, kernel, machine_, workers_, 1));  // its own tiles may cut less
+    // Its own tiles may cut less.
+    add_plain("lean", lean_bound(facts_, kernel, machine_, workers_, 1, Merging::last_arriver));
     add_plain("flashinfer-holistic", even);
     if (!packs_splits_) add_plain("fixed-split:fa3", even);
     if (facts_.latent) {
@@ -279,14 +281,24 @@ class Collector {
   void add_plain(const std::string& schedule, double least_seconds) {
     all_.push_back({schedule, kernel_, least_seconds, 0});
   }
-  /// bound: by the way of merging. A kernel that merges is offered where it may be the faster one, of many rows or
-  /// parts.
+  /// bound: by the way of merging. A kernel that merges, and CTAs that wait for one another if all `lists` are
+  /// resident, are offered where they may be faster, of many rows or parts.
   template <typename Bound>
-  void add_merged(const std::string& schedule, const Bound& bound) {
+  void add_merged(const std::string& schedule, std::int64_t lists, const Bound& bound) {
     const double in_kernel = bound(Merging::last_arriver);
     const double by_kernel = bound(Merging::kernel);
+    const double waiting = bound(Merging::host_cta);
     add_named(schedule, in_kernel);
     if (by_kernel < in_kernel) add_candidate(schedule + "+kernel", by_kernel);
+    if (waiting < in_kernel && lists <= workers_) add_candidate(schedule + "+host_cta", waiting);
+  }
+  void add_lean() {
+    const auto bound = [&](Merging merging) {
+      return lean_bound(facts_, *kernel_, machine_, workers_, lean_parts(facts_, *kernel_, workers_), merging);
+    };
+    add_named("lean", bound(Merging::last_arriver));
+    const double waiting = bound(Merging::host_cta);
+    if (waiting < bound(Merging::last_arriver)) add_candidate("lean+host_cta", waiting);
   }
   /// Every number of splits that neither crowds the workers nor leaves a list less than a tile for each CTA.
   template <typename Bound>
@@ -300,7 +312,7 @@ class Collector {
       if (splits == 1) {
         add_candidate("fixed-split:1", bound_by(Merging::last_arriver));
       } else {
-        add_merged(fmt::format("fixed-split:{}", splits), bound_by);
+        add_merged(fmt::format("fixed-split:{}", splits), outputs * splits, bound_by);
       }
     }
   }
@@ -311,7 +323,7 @@ class Collector {
       const auto bound_by = [&](Merging merging) {
         return piece_bound(facts_, *kernel_, machine_, workers_, pieces.lists, pieces.tokens, merging);
       };
-      add_merged(fmt::format("fixed-size:{}", pieces.tokens), bound_by);
+      add_merged(fmt::format("fixed-size:{}", pieces.tokens), pieces.lists, bound_by);
     }
   }
 

@@ -101,16 +101,23 @@ class Fastest {
   std::string refused_;
 };
 
-/// The configs of the target's kernel that hold the workload's rows, and those that hold one query head's.
+/// The configs of the target's kernel that hold the workload's rows, and those that hold one query head's. Of more rows
+/// than any holds, in blocks, also those of half as many: their last block may have fewer rows of none.
 std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& workload, const Target& target) {
   if (!target.kernel || target.cpu) return {};
   const std::int32_t queries = std::max(1, workloads::max_query_len(workload));
   const std::int32_t rows = workload.geometry.group() * queries;
   std::vector<simulator::KernelProfile> all = simulator::alternatives(*target.kernel, workload, target.machine, rows);
-  if (queries == 1 || all.empty()) return all;
-  for (simulator::KernelProfile& kernel : simulator::alternatives(*target.kernel, workload, target.machine, queries)) {
-    if (kernel.most_rows < all.front().most_rows) all.push_back(std::move(kernel));
-  }
+  if (all.empty()) return all;
+  const std::int32_t most = all.front().most_rows;
+  const auto add = [&](std::int32_t held) {
+    const std::int32_t least = all.back().most_rows;
+    for (simulator::KernelProfile& kernel : simulator::alternatives(*target.kernel, workload, target.machine, held)) {
+      if (kernel.most_rows < least) all.push_back(std::move(kernel));
+    }
+  };
+  if (rows > most) add(most / 2);
+  if (queries > 1) add(queries);
   return all;
 }
 

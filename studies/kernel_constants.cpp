@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "simulator/traffic.h"
 
 namespace splitwave::studies {
 namespace {
@@ -262,22 +263,30 @@ class Writer {
     add_ns("merge", two - 2 * per_split);
     add_ns("merge_per_split", per_split);
     add_ns("merge_batch", (more(ProbeKind::splits, 32) - eight - 24 * per_split) / 3);
-    const auto kernel = [&](std::int32_t parts) {
-      return times.at(1, true, ProbeKind::kernel, parts) - times.at(1, true, ProbeKind::unmerged, gpu::kMergedLists);
+    merge_kernel();
+    add("merge_fragments", "1", probed_.config.row_tiles * probed_.geometry.value_dim / 16, "derived");
+    add("merge_warps", "1", probed_.config.warps, "derived");
+  }
+
+  /// A kernel that merges: alone with one output, and with the partials of as many lists as the device has SMs, which
+  /// are written and read through L2.
+  void merge_kernel() {
+    const auto more = [&](ProbeKind kind, std::int32_t parts, std::int32_t lists) {
+      return merge_times_.at(1, true, kind, parts) - merge_times_.at(1, true, ProbeKind::unmerged, lists);
     };
-    // As many partials in all: of few parts there are more outputs to write, which can take longer than more parts do.
-    const double kernel_split = std::max(0.0, (kernel(8) - kernel(2)) / 6);
-    add_ns("merge_launch", (kernel(2) + kernel(8)) / 2 - 5 * kernel_split + base_.launch_later_seconds * 1e9);
-    add_ns("merge_kernel_per_split", kernel_split);
+    const double lone_two = more(ProbeKind::lone_kernel, 2, 2);
+    const double lone_eight = more(ProbeKind::lone_kernel, 8, 8);
+    const double lone = (lone_two + lone_eight) / 2;
+    const double per_split = std::max(0.0, (lone_eight - lone_two) / 6);
+    add_ns("merge_launch", lone - 5 * per_split + base_.launch_later_seconds * 1e9);
+    add_ns("merge_kernel_per_split", per_split);
+    const auto many = [&](std::int32_t parts) { return more(ProbeKind::kernel, parts, gpu::kMergedLists); };
+    const double bytes = static_cast<double>(simulator::partial_row_bytes(probed_.geometry)) *
+                         (8 * probed_.config.row_tiles * gpu::kMergedLists);
+    const double traffic = (many(2) + many(8)) / 2 - lone;
+    if (traffic > 0) add("merge_kernel_bandwidth", "GB/s", rounded(bytes / traffic));
     // Probes are replayable launches, whose merges have a warp for each fragment however many parts there are.
-    add_ns("merge_kernel_batch", (kernel(32) - kernel(8) - 24 * kernel_split) / 3);
-    // A cluster's CTAs share the fragments, which each one's warps take in turn.
-    const std::int32_t fragments = probed_.config.row_tiles * probed_.geometry.value_dim / 16;
-    const auto turns = [&](std::int32_t count) {
-      return std::ceil(static_cast<double>(std::max(1, count)) / probed_.config.warps);
-    };
-    add("merge_share", "1", by_cluster([&](std::int32_t c) { return turns(fragments / c) / turns(fragments); }),
-        "derived");
+    add_ns("merge_kernel_batch", (many(32) - many(8) - 24 * per_split) / 3);
   }
 
   void paged() {

@@ -125,6 +125,32 @@ __device__ __forceinline__ void combine(const Source& source, const Place (&plac
   }
 }
 
+/// The parts of one of the 1 << shift warps that share a fragment: consecutive ones.
+__device__ __forceinline__ Source share_of(Source source, int place, int shift) {
+  const int first = source.count * place >> shift;
+  source.fragments += first * source.fragment_stride;
+  source.sums += first * source.sum_stride;
+  source.count = (source.count * (place + 1) >> shift) - first;
+  return source;
+}
+
+/// Adds the results of the fragment's further warps, in the order of their parts, to that of its first. shared: as many
+/// as threads. sync: all warps that call this meet.
+template <class Sync>
+__device__ __forceinline__ void add_warps(Running* shared, Running& run, int warp, int lane, int shift, bool active,
+                                          const Sync& sync) {
+  if (active) shared[warp * 32 + lane] = run;
+  sync();
+  if (!active || (warp & ((1 << shift) - 1)) != 0) return;
+#pragma unroll 1
+  for (int i = 1; i < 1 << shift; ++i) {
+    const Running& other = shared[(warp + i) * 32 + lane];
+    const float4 sums[1] = {make_float4(other.maximum[0], other.sum[0], other.maximum[1], other.sum[1])};
+    const float4 o[1] = {make_float4(other.o[0], other.o[1], other.o[2], other.o[3])};
+    add_batch<1>(sums, o, run);
+  }
+}
+
 /// The factors that bring kCount partial results to their common maximum, for the two rows of a lane.
 template <int kCount>
 struct Weights {

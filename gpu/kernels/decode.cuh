@@ -17,7 +17,8 @@ namespace splitwave::gpu {
 /// Counts an execution of the item, for tests. index: of the item in the table, or its part.
 template <class Cta>
 __device__ __forceinline__ void count_visit(const Cta& cta, const DeviceItem& item, int index) {
-  if (cta.params.visits == nullptr || threadIdx.x != 0 || cta.rank != 0 || cta.row_block != 0 || item.rows == 0) return;
+  if (cta.params.test_hooks == 0 || cta.params.visits == nullptr) return;
+  if (threadIdx.x != 0 || cta.rank != 0 || cta.row_block != 0 || item.rows == 0) return;
   index = table_index(cta, index);
   atomicAdd(reinterpret_cast<unsigned long long*>(cta.params.visits) + index, 1ULL);
 }
@@ -75,8 +76,9 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
   }
 }
 
-/// Test hook: a pseudo-random pause of up to some 65 microseconds, different in every CTA.
+/// Test hook: a pseudo-random pause of up to some 65 microseconds, different in every CTA. No seed: none.
 __device__ __forceinline__ void pause(std::uint32_t seed) {
+  if (seed == 0) return;
   std::uint32_t x = seed + 0x9e3779b9U * (blockIdx.x + 1) + 0x85ebca6bU * (blockIdx.y + 1) + 0xc2b2ae35U * blockIdx.z;
   x ^= x >> 16;
   x *= 0x7feb352dU;
@@ -131,10 +133,11 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
       if (!more) return;
     } else {
       loader.start(item, range);
-      begun = true;
     }
     count_visit(cta, item, index);
     if constexpr (kRecords) begin_item(cta, index);
+    if (begun) pending.look_ahead(cta, item);
+    begun = true;
     acc.clear();
     stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
     done = item;
@@ -200,7 +203,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
   if (!Config::kSingleItem) open_receivers(cta);
-  if (!Config::kSingleItem && params.injection.delay_seed != 0) pause(params.injection.delay_seed);
+  if (!Config::kSingleItem && params.test_hooks != 0) pause(params.injection.delay_seed);
 
   const bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   const std::uint32_t ring = ptx::shared_address(shared) + cta.warp * (Config::kStages * Config::kStageBytes);

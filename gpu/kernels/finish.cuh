@@ -135,16 +135,57 @@ __device__ __forceinline__ void combine_fragments(const Cta<Config>& cta, const 
   }
 }
 
+/// CTAs of the item's output that merge it, each some of its fragments: where its first part's waits for the others,
+/// those of its first parts that end their lists, for nobody waits for what they do next.
+template <class Config>
+__device__ __forceinline__ int mergers(const Cta<Config>& cta, const DeviceItem& item) {
+  if (Config::kSingleItem || cta.params.merge != InKernelMerge::host_cta) return 1;
+  return min(item.mergers, cta.fragments_per_rank());
+}
+
+/// Combines an output's many items: several warps share a fragment. At the end of a list, when its ring is free.
+template <class Config>
+__device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Source& source, int first, int end,
+                                             const Rows& rows) {
+  int shift = 0;
+  while (2 << shift <= Config::kWarps && source.count > kPartsPerMergeWarp << shift) ++shift;
+  const int place = cta.warp & ((1 << shift) - 1);
+  const Source share = share_of(source, place, shift);
+#pragma unroll 1
+  for (int next = first; next < end; next += Config::kWarps >> shift) {
+    if (next > first) cta.sync();
+    const int fragment = next + (cta.warp >> shift);
+    const bool active = fragment < end;
+    const Place places[1] = {
+        {fragment * 512 + cta.lane * 16, (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16}};
+    Running runs[1];
+    if (active) combine<kFarBatch>(share, places, runs);
+    add_warps(reinterpret_cast<Running*>(cta.shared), runs[0], cta.warp, cta.lane, shift, active, [&] { cta.sync(); });
+    if (active && place == 0) {
+      write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, runs[0]);
+    }
+  }
+}
+
 /// Combines an output's items: as many loads at a time as registers allow beside what a list keeps in them.
 template <class Config>
 __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const DeviceItem& item) {
   constexpr int kOfWarp = Config::kFragments / Config::kWarps;
   constexpr bool kRoom = (Config::kGroup || (Config::kRowTiles == 1 && Config::kHeadDim <= 128)) &&
                          Config::kResident * Config::kWarps <= 8;
-  const int count = cta.fragments_per_rank();
-  const int first = cta.rank * count;
   const Source source = slots_source(cta, item);
   const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
+  int count = cta.fragments_per_rank();
+  int first = cta.rank * count;
+  if (const int sharing = mergers(cta, item); sharing > 1) {
+    const int before = count * item.part / sharing;
+    count = count * (item.part + 1) / sharing - before;
+    first += before;
+    if (item.parts > kPartsPerMergeWarp) {
+      combine_many(cta, source, first, first + count, rows);
+      return;
+    }
+  }
   if (kOfWarp >= 4 && item.parts <= kFewItems) {
     combine_fragments<kFewItems, (kRoom ? 4 : 2)>(cta, source, first, count, Sink::output, 0, rows, -1);
   } else {
@@ -152,19 +193,25 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
   }
 }
 
-/// Waits, not for ever, until the other items of the output have arrived. Thread 0 only.
+/// Waits, not for ever, until all items of the output have arrived, but that of a CTA which merges it alone; not at all
+/// if it is known that they have. Thread 0 only.
 template <class Config>
-__device__ __forceinline__ bool wait_for_arrivals(const Cta<Config>& cta, const DeviceItem& item) {
+__device__ __forceinline__ bool wait_for_arrivals(const Cta<Config>& cta, const DeviceItem& item, bool known) {
   std::uint32_t* arrivals = cta.arrivals(item.slot_begin);
-  const std::uint32_t all = item.parts - 1;
+  const std::uint32_t sharing = mergers(cta, item);
+  const std::uint32_t all = sharing > 1 ? item.parts : item.parts - 1;
   const std::uint64_t start = ptx::nanoseconds();
-  while (ptx::load_acquire(arrivals) != all) {
+  while (!known && ptx::load_acquire(arrivals) < all) {
     if (ptx::nanoseconds() - start > cta.params.wait_nanoseconds) {
       atomicCAS(cta.params.error, 0U, 1U + item.slot_begin);
       return false;
     }
   }
-  *arrivals = 0;
+  if (sharing > 1) {
+    ptx::increment(arrivals, item.parts + sharing - 1);  // back to 0 when the last of them has seen it
+  } else {
+    *arrivals = 0;
+  }
   return true;
 }
 
@@ -173,6 +220,17 @@ __device__ __forceinline__ bool wait_for_arrivals(const Cta<Config>& cta, const 
 struct Pending {
   int count = 0;
   std::uint32_t ours = 0;
+  bool all_there = false;  ///< thread 0 of a host: the other parts of its list's last output
+
+  /// Before the last of a list's items: whether the other parts of its output have arrived. They mostly have, since
+  /// they are first in their lists, and while K and V are on their way a look costs nothing that one at the end would.
+  template <class Config>
+  __device__ __forceinline__ void look_ahead(const Cta<Config>& cta, const DeviceItem& item) {
+    if (threadIdx.x != 0 || cta.params.merge != InKernelMerge::host_cta) return;
+    if (item.next < 0 && item.part == 0 && item.parts > 1 && mergers(cta, item) == 1) {
+      all_there = ptx::load_acquire(cta.arrivals(item.slot_begin)) == item.parts - 1U;
+    }
+  }
 
   __device__ __forceinline__ void settle(Control& control) {
     if (count > 0 && threadIdx.x == 0) control.ours[count - 1] = ours;
@@ -182,7 +240,8 @@ struct Pending {
   template <class Config>
   __device__ __forceinline__ void arrive(const Cta<Config>& cta, const DeviceItem& item) {
     const bool host = cta.params.merge == InKernelMerge::host_cta;
-    const bool may_merge = !host || item.part == 0;
+    const int sharing = mergers(cta, item);
+    const bool may_merge = !host || item.part < sharing;
     cta.sync();
     if (threadIdx.x == 0) {
       if (may_merge) {
@@ -190,9 +249,10 @@ struct Pending {
         cta.control().pending[count] = item;
         ours = 0;
       }
-      const bool dropped = cta.params.injection.drop_slot == 1U + item.slot_begin + item.part;
-      if (!dropped && !(host && item.part == 0)) {
-        const std::uint32_t last = host ? 0xffffffffU : item.parts - 1U;
+      const bool dropped =
+          cta.params.test_hooks != 0 && cta.params.injection.drop_slot == 1U + item.slot_begin + item.part;
+      if (!dropped && !(host && sharing == 1 && item.part == 0)) {
+        const std::uint32_t last = host ? item.parts + sharing - 1U : item.parts - 1U;
         const std::uint32_t old = ptx::increment(cta.arrivals(item.slot_begin), last);
         if (may_merge) ours = old == last ? 1 : 0;
       }
@@ -206,7 +266,10 @@ struct Pending {
     Control& control = cta.control();
     settle(control);
     if (threadIdx.x == 0 && cta.params.merge == InKernelMerge::host_cta) {
-      for (int i = 0; i < count; ++i) control.ours[i] = wait_for_arrivals(cta, control.pending[i]) ? 1 : 0;
+      for (int i = 0; i < count; ++i) {
+        const bool known = all_there && control.pending[i].next < 0;
+        control.ours[i] = wait_for_arrivals(cta, control.pending[i], known) ? 1 : 0;
+      }
     }
     cta.sync();
   }
@@ -227,9 +290,30 @@ __device__ __forceinline__ void merge_items(const Cta<Config>& cta, const Device
     if (cta.control().ours[i] == 0) continue;
     const DeviceItem merged = cta.control().pending[i];
     merge_output(cta, merged);
-    if constexpr (kRecords) record_merge(cta, merged.slot_begin);
+    if constexpr (kRecords) {
+      if (mergers(cta, merged) == 1 || merged.part == 0) record_merge(cta, merged.slot_begin);
+    }
   }
   pending.count = 0;
+}
+
+/// Combines the results of the warps: all loops unrolled, each weight computed once.
+template <class Config>
+__device__ __forceinline__ void combine_warps(const Cta<Config>& cta, Sink sink, int buffer, const Rows& rows,
+                                              int slot) {
+  const auto* fragments = reinterpret_cast<const float4*>(cta.shared + Config::kReduceOffset) + cta.lane;
+  const auto* sums = reinterpret_cast<const float4*>(cta.shared + Config::kWarpSumOffset) + (cta.lane & 3);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    const auto weights = weigh<Config::kWarps>(sums + n * 4, Config::kSumBytes / 16);
+#pragma unroll
+    for (int first = 0; first < Config::kDimTiles; first += Config::kWarps) {
+      const int fragment = n * Config::kDimTiles + first + cta.warp;
+      if (first + cta.warp >= Config::kDimTiles) continue;
+      put_fragment(cta, fragment, gather(fragments + fragment * 32, Config::kFragmentBytes / 16, weights), sink, buffer,
+                   rows, slot);
+    }
+  }
 }
 
 /// Combines the results of the warps, and with clusters those of the CTAs. item_count: items that the CTA has finished.
@@ -241,7 +325,11 @@ __device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows&
   store_warp(cta, acc);
   __syncthreads();
   if (cta.shift() == 0) {
-    combine_fragments<kNearBatch, 1>(cta, warps_source(cta), 0, Config::kFragments, sink, 0, rows, slot);
+    if constexpr (Config::kRowTiles == 1) {
+      combine_warps(cta, sink, 0, rows, slot);
+    } else {
+      combine_fragments<kNearBatch, 1>(cta, warps_source(cta), 0, Config::kFragments, sink, 0, rows, slot);
+    }
     return;
   }
 #if __CUDA_ARCH__ >= 900
@@ -298,19 +386,7 @@ __device__ __forceinline__ void combine_single_item(const Cta<Config>& cta, cons
 #if __CUDA_ARCH__ >= 900
   if (kCluster > 1) ptx::cluster_wait();
 #endif
-  const auto* fragments = reinterpret_cast<const float4*>(cta.shared + Config::kReduceOffset) + cta.lane;
-  const auto* sums = reinterpret_cast<const float4*>(cta.shared + Config::kWarpSumOffset) + (cta.lane & 3);
-#pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
-    const auto weights = weigh<Config::kWarps>(sums + n * 4, Config::kSumBytes / 16);
-#pragma unroll
-    for (int first = 0; first < Config::kDimTiles; first += Config::kWarps) {
-      const int fragment = n * Config::kDimTiles + first + cta.warp;
-      if (first + cta.warp >= Config::kDimTiles) continue;
-      put_fragment(cta, fragment, gather(fragments + fragment * 32, Config::kFragmentBytes / 16, weights),
-                   kCluster > 1 ? Sink::ranks : sink, 0, rows, slot);
-    }
-  }
+  combine_warps(cta, kCluster > 1 ? Sink::ranks : sink, 0, rows, slot);
   combine_ranks(cta, rows, slot);
 }
 

@@ -178,6 +178,7 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     count_visit(cta, item, index);
     if constexpr (kRecords) begin_item(cta, index);
     acc.clear();
+    pending.look_ahead(cta, item);
     if (active) {
       ptx::wait_barrier(ptx::shared_address(&cta.control().queries), state.queries);
       state.queries ^= 1;
@@ -234,7 +235,7 @@ __global__ void __launch_bounds__(Config::kAllThreads, Config::kResident)
     if constexpr (Config::kLatent) open_stages(cta);
   }
   __syncthreads();
-  if (params.injection.delay_seed != 0) pause(params.injection.delay_seed);
+  if (params.test_hooks != 0) pause(params.injection.delay_seed);
 
   bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   const std::uint32_t ring = ptx::shared_address(shared);

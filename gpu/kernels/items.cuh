@@ -39,7 +39,7 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
   item.next = -1;
   item.first_position = 0;
   item.masked = 0;
-  item.unused = 0;
+  item.mergers = plan.parts;
   return item;
 }
 

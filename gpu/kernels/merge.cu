@@ -7,23 +7,6 @@
 
 namespace splitwave::gpu {
 
-/// Adds the results of the fragment's further warps, in the order of their parts, to that of its first. All warps of
-/// the CTA.
-template <int kWarps>
-__device__ __forceinline__ void add_warps(Running& run, int warp, int lane, int shift, bool active) {
-  __shared__ Running shared[kWarps][32];
-  if (active) shared[warp][lane] = run;
-  __syncthreads();
-  if (!active || (warp & ((1 << shift) - 1)) != 0) return;
-#pragma unroll 1
-  for (int i = 1; i < 1 << shift; ++i) {
-    const Running& other = shared[warp + i][lane];
-    const float4 sums[1] = {make_float4(other.maximum[0], other.sum[0], other.maximum[1], other.sum[1])};
-    const float4 o[1] = {make_float4(other.o[0], other.o[1], other.o[2], other.o[3])};
-    add_batch<1>(sums, o, run);
-  }
-}
-
 template <class Config>
 __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_constant__ MergeParams params) {
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
@@ -52,13 +35,14 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
   const int rank = (fragment << params.cluster_shift) / Config::kFragments;  // whose CTA wrote it and its sums
   const Place places[1] = {
       {fragment * 512 + lane * 16, rank * Config::kSumBytes + (fragment / Config::kDimTiles * 4 + (lane & 3)) * 16}};
-  const int first_part = merge.parts * place >> shift;
-  slots.fragments += first_part * slots.fragment_stride;
-  slots.sums += first_part * slots.sum_stride;
-  slots.count = active ? (merge.parts * (place + 1) >> shift) - first_part : 0;
+  slots = share_of(slots, place, shift);
+  if (!active) slots.count = 0;
   Running runs[1];
   combine<kFarBatch>(slots, places, runs);
-  if (shift > 0) add_warps<Config::kWarps>(runs[0], warp, lane, shift, active);
+  if (shift > 0) {
+    __shared__ Running shared[Config::kThreads];
+    add_warps(shared, runs[0], warp, lane, shift, active, [] { __syncthreads(); });
+  }
   if (place == 0 && active) write_output<Config>(params.output, params.lse, rows, fragment, lane, runs[0]);
   if (kRecords && threadIdx.x == 0 && blockIdx.z == 0 && params.merges_recorded != nullptr) {
     params.merges_recorded[block << params.cluster_shift] = {began, time_stamp(), cta_number(),

@@ -2,6 +2,7 @@
 // What the host hands to the kernels. Plain structs, the same for g++ and nvcc.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 namespace splitwave::gpu {
@@ -25,7 +26,7 @@ struct alignas(16) DeviceItem {
   std::int32_t next;            ///< next item of the list, -1 at its end
   std::int32_t first_position;  ///< KV position of the request's query 0
   std::uint32_t masked;         ///< 1: rows of the tile see different ranges
-  std::int32_t unused;
+  std::int32_t mergers;         ///< of a waiting merge: the output's first so many parts end their lists, and share it
 };
 static_assert(sizeof(DeviceItem) == 48);
 
@@ -60,6 +61,9 @@ struct alignas(16) DeviceMerge {
   std::int32_t unused[2];
 };
 static_assert(sizeof(DeviceMerge) == 32);
+
+/// A warp combines up to so many parts of a fragment; several share more, and the first of them adds up what they have.
+inline constexpr std::int32_t kPartsPerMergeWarp = 16;
 
 /// How partial results become outputs inside the decode kernel.
 enum class InKernelMerge : std::int32_t { none, last_arriver, host_cta };
@@ -100,8 +104,9 @@ struct TimelineArrays {
 inline constexpr std::uint64_t kEvictNormal = 0x16F0000000000000;
 inline constexpr std::uint64_t kEvictFirst = 0x12F0000000000000;  ///< data that are read once
 
-/// The first 112 bytes are what every CTA of a uniform plan reads: with what the hardware puts before them they fill
-/// two lines of the constant cache, and each further line costs a small problem a cold miss.
+/// In lines of the constant cache, of 64 bytes with the first after 48: each line that a CTA is the first to read costs
+/// it a miss of a quarter of a microsecond. The first two are what a CTA of a uniform plan reads; with the third, lists
+/// of contiguous K and V read no more; pages and masks have the fourth.
 struct DecodeParams {
   const void* k = nullptr;
   const void* v = nullptr;
@@ -112,30 +117,35 @@ struct DecodeParams {
   float scale_log2 = 0;  ///< softmax scale times log2(e)
   std::uint32_t dependent_launch = 0;
   UniformPlan uniform;
+  std::uint32_t test_hooks = 0;            ///< not 0: visits or an injection is asked for
   std::uint64_t l2_policy = kEvictNormal;  ///< of K and V
-  float* lse = nullptr;                    ///< [query token][query head], natural log; may be null
+
+  float* lse = nullptr;  ///< [query token][query head], natural log; may be null
   InKernelMerge merge = InKernelMerge::none;
   std::int32_t cluster_shift = 0;  ///< log2 of the CTAs that share an item
+  const DeviceItem* items = nullptr;
+  float* partials = nullptr;          ///< [slot][row block][fragment][lane][4], unnormalised
+  float* partial_sums = nullptr;      ///< [slot][row block][cluster rank][row][max, sum]
+  std::uint32_t* arrivals = nullptr;  ///< [slot][row block][cluster rank], 0 between launches
+  std::int32_t lists = 0;
+  std::int32_t workers = 0;        ///< CTAs (clusters) that take lists from the queue; 0: list i is CTA i
+  std::uint32_t* queue = nullptr;  ///< next list of a queue, 0 between launches
+
   const std::int32_t* block_table = nullptr;
   std::int64_t head_stride = 0;  ///< bytes from a KV head to the next (paged only)
   std::int64_t page_stride = 0;  ///< bytes from a page to the next
   std::int32_t page_size = 0;
   std::int32_t page_shift = -1;  ///< log2(page_size) if that is whole, else -1
-  const DeviceItem* items = nullptr;
-  float* partials = nullptr;          ///< [slot][row block][fragment][lane][4], unnormalised
-  float* partial_sums = nullptr;      ///< [slot][row block][cluster rank][row][max, sum]
-  std::uint32_t* arrivals = nullptr;  ///< [slot][row block][cluster rank], 0 between launches
-  std::uint32_t* queue = nullptr;     ///< next list of a queue, 0 between launches
-  std::uint32_t* error = nullptr;     ///< 0, or 1 + slot_begin of the merge that waited in vain
-  std::uint64_t* visits = nullptr;    ///< [item of the table]: counts executions; null unless a test asks
-  std::int32_t lists = 0;
-  std::int32_t workers = 0;  ///< CTAs (clusters) that take lists from the queue; 0: list i is CTA i
   std::int32_t causal = 0;
   std::int32_t window = 0;             ///< a query sees no position this far or farther; 0: no window
   std::uint64_t wait_nanoseconds = 0;  ///< most that a host CTA waits
+  std::uint32_t* error = nullptr;      ///< 0, or 1 + slot_begin of the merge that waited in vain
+  std::uint64_t* visits = nullptr;     ///< [item of the table]: counts executions; null unless a test asks
+
   Injection injection;
   TimelineArrays timeline;
 };
+static_assert(offsetof(DecodeParams, lse) == 112 && offsetof(DecodeParams, block_table) == 176);
 
 struct MergeParams {
   const DeviceMerge* merges = nullptr;

@@ -69,15 +69,13 @@ inline bool may_be_refused(const schedules::Plan& plan, const gpu::KernelConfig&
          (plan.dispatch == schedules::Dispatch::queue && several_row_blocks);
 }
 
-/// The kinds of merge that give the same bits: those in the kernel, and a kernel of its own where no output has more
-/// parts than one of its warps combines.
+/// The kinds of merge that give the same bits: all of them, where no output has more parts than a warp combines.
 inline std::vector<schedules::MergeKind> merges_alike(const schedules::Plan& plan) {
-  std::vector<schedules::MergeKind> all = {schedules::MergeKind::host_cta, schedules::MergeKind::last_arriver};
   const bool few = std::all_of(plan.merges.begin(), plan.merges.end(), [](const schedules::Merge& merge) {
     return gpu::merge_warps_shift(merge.slot_end - merge.slot_begin) == 0;
   });
-  if (few) all.push_back(schedules::MergeKind::kernel);
-  return all;
+  if (!few) return {};
+  return {schedules::MergeKind::kernel, schedules::MergeKind::host_cta, schedules::MergeKind::last_arriver};
 }
 
 inline double worst_error(const std::vector<float>& output, const std::vector<double>& exact) {

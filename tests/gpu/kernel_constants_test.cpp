@@ -17,7 +17,8 @@ using gpu::ProbeKind;
 constexpr double kNs = 1e-9;
 constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle = 1500, kChainAny = 400,
                  kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300,
-                 kFirstRound = 70, kCrowd = 150, kShort = 0.4 * kChainAny * (1 - 16.0 / 64), kLater = 170;
+                 kFirstRound = 70, kCrowd = 150, kShort = 0.4 * kChainAny * (1 - 16.0 / 64), kLater = 170,
+                 kTraffic = 120;
 
 /// Probes of r1w4s2t16, clusters of 1, in nanoseconds.
 class Probes {
@@ -44,7 +45,9 @@ class Probes {
     for (const std::int32_t parts : {2, 8, 32}) {
       const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
       add(ProbeKind::splits, parts, true, first + merge);
-      add(ProbeKind::kernel, parts, true, first + kCrowd + merge + 500);
+      add(ProbeKind::kernel, parts, true, first + kCrowd + merge + 500 + kTraffic);
+      add(ProbeKind::lone_kernel, parts, true, first + merge + 500);
+      add(ProbeKind::unmerged, parts, true, first);
     }
     add(ProbeKind::unmerged, gpu::kMergedLists, true, first + kCrowd);
     add(ProbeKind::table, round, false, kLaunch + kEmptySingle + kLatency + kChainSingle + 80);
@@ -103,6 +106,7 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.merge_seconds_per_split, kPerSplit * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_batch_seconds, kBatch * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_launch_seconds, (kMerge + 500 + kLater) * kNs, 1e-12);
+  EXPECT_NEAR(kernel.merge_kernel_bytes_per_second * kTraffic * kNs, gpu::kMergedLists * 8 * (128 + 1) * 4.0, 1);
   EXPECT_NEAR(kernel.partial_tile, 0.6, 1e-4);
   EXPECT_NEAR(kernel.merge_kernel_batch_seconds, kBatch * kNs, 1e-12);
 }

@@ -85,6 +85,26 @@ TEST(Lean, RaggedByCumulativeLengths) {
 }
 
 // Section 4.3: as many CTAs as outputs is FlashAttention-2; an even multiple is FlashDecoding.
+TEST(Lean, PartsThatEndTheirListsCanShareAMerge) {
+  // 9 tiles of three requests in three lists of three: |0 0 0|0 1 1|1 1 2|.
+  Plan plan;
+  plan.outputs.resize(3);
+  plan.items = {{0, 0, 3, 0}, {0, 3, 4, 1}, {1, 0, 2, 2}, {1, 2, 4, 3}, {2, 0, 1, -1}};
+  plan.cta_begin = {0, 1, 3, 5};
+  plan.merges = {{0, 0, 2}, {1, 2, 4}};
+  std::vector<std::int32_t> parts;
+  find_closing_parts(plan, parts);
+  EXPECT_EQ(parts[0], 1);
+  EXPECT_EQ(parts[1], 1);
+  // One request alone in three lists: all of them.
+  plan.outputs.resize(1);
+  plan.items = {{0, 0, 3, 0}, {0, 3, 6, 1}, {0, 6, 9, 2}};
+  plan.cta_begin = {0, 1, 2, 3};
+  plan.merges = {{0, 0, 3}};
+  find_closing_parts(plan, parts);
+  EXPECT_EQ(parts[0], 3);
+}
+
 TEST(Lean, GeneralisesBothOthers) {
   const workloads::Workload w = decode("w", geometry(4, 4, 128), {1024});
   const Plan whole = make_plan("lean", w, {4, 1, 0, 0});

@@ -70,6 +70,23 @@ TEST(Merge, TheLastArriverReadsAllPartials) {
               kTolerance);
 }
 
+TEST(Merge, CtasThatWaitAnywayShareIt) {
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_fragments = 8;
+  kernel.merge_warps = 4;
+  kernel.merge_kernel_warp_splits = 16;
+  const auto merge = [&](std::size_t parts) {
+    const std::vector<std::int32_t> cuts(parts, 1000);
+    return seconds(cuts, MergeKind::host_cta, toy::machine(static_cast<std::int32_t>(parts)), kernel) - (1 + 20) * kMs;
+  };
+  // Two turns of four warps each for one CTA, one turn where two or more share them.
+  EXPECT_NEAR(merge(2), 0.5 * 2 * kMs, kTolerance);
+  EXPECT_NEAR(merge(9), 0.5 * 9 * kMs, kTolerance);
+  // Two warps share the 21 partials of a fragment, four the 65.
+  EXPECT_NEAR(merge(21), 0.5 * 11 * kMs, kTolerance);
+  EXPECT_NEAR(merge(65), 0.5 * 17 * kMs, kTolerance);
+}
+
 /// Two requests of one row and two partials each, merged by waiting CTAs.
 schedules::Plan two_hosts() {
   schedules::Plan plan;

@@ -425,6 +425,12 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute /*attri
   FAIL_IF_ASKED(cudaFuncSetAttribute);
   return state().kernels.contains(function) ? cudaSuccess : cudaErrorInvalidDeviceFunction;
 }
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* /*function*/) {
+  FAIL_IF_ASKED(cudaFuncGetAttributes);
+  *attributes = {};
+  attributes->ptxVersion = 90;
+  return cudaSuccess;
+}
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* ctas, const void* /*function*/, int /*threads*/,
                                                           std::size_t /*shared_bytes*/) {
   FAIL_IF_ASKED(cudaOccupancyMaxActiveBlocksPerMultiprocessor);
