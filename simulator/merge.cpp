@@ -79,6 +79,12 @@ struct InKernel {
   double end() const { return begin + seconds; }
 };
 
+/// CTAs that share a merge of so many partials, of `mergers` that could: one where one is soon done.
+std::int32_t sharing_ctas(const KernelProfile& kernel, double splits, std::int32_t mergers) {
+  if (splits * merge_turns(kernel, kernel.merge_fragments) < kernel.merge_shared_turns) return 1;
+  return std::max(1, std::min(mergers, kernel.merge_fragments));
+}
+
 /// Whether the host finds all partials there before it begins with its last item, so that it need not look at the end.
 bool looks_ahead(const Plan& plan, const KernelProfile& kernel, const InKernel& one, const EngineResult& result) {
   if (kernel.merge_fragments == 0 || one.item == 0) return false;
@@ -90,22 +96,23 @@ bool looks_ahead(const Plan& plan, const KernelProfile& kernel, const InKernel& 
 InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine, const KernelProfile& kernel,
                    const std::vector<std::int32_t>& item_of_slot, std::int32_t mergers, const EngineResult& result) {
   const bool waits = plan.merge == MergeKind::host_cta;
+  const double splits = merge.slot_end - merge.slot_begin;
+  const bool alone = sharing_ctas(kernel, splits, mergers) == 1;
   InKernel one;
   one.item = item_of_slot[static_cast<std::size_t>(merge.slot_begin)];
   double last = 0;
   for (std::int32_t slot = merge.slot_begin; slot < merge.slot_end; ++slot) {
     const std::int32_t item = item_of_slot[static_cast<std::size_t>(slot)];
     const double end = result.item_end[static_cast<std::size_t>(item)];
-    if (end > last && !(waits && mergers <= 1 && slot == merge.slot_begin)) {
+    if (end > last && !(waits && alone && slot == merge.slot_begin)) {
       last = end;
       if (!waits) one.item = item;
     }
   }
-  const double splits = merge.slot_end - merge.slot_begin;
   // A host that keeps its own partial reads one less; CTAs that share a merge read them all, as a last arriver does.
   const double read = waits && kernel.merge_fragments == 0 ? splits - 1 : splits;
   one.last_arrival = last + machine.flag_seconds;
-  const bool known = waits && mergers <= 1 && looks_ahead(plan, kernel, one, result);
+  const bool known = waits && alone && looks_ahead(plan, kernel, one, result);
   one.seconds = in_kernel_seconds(kernel, read, mergers, row_loads_seconds(plan, merge, machine, kernel));
   if (known) one.seconds = std::max(0.0, one.seconds - machine.flag_seconds);
   one.ready = result.item_end[static_cast<std::size_t>(one.item)];
@@ -168,7 +175,7 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelP
 }  // namespace
 
 double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, double more_per_split) {
-  const std::int32_t sharing = std::max(1, std::min(mergers, kernel.merge_fragments));
+  const std::int32_t sharing = sharing_ctas(kernel, splits, mergers);
   std::int32_t warps = 1;
   double turns = 1;
   if (sharing > 1) {

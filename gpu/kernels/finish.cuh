@@ -135,12 +135,18 @@ __device__ __forceinline__ void combine_fragments(const Cta<Config>& cta, const 
   }
 }
 
+/// Parts of an output times the turns in which a CTA's warps take its fragments, from which on CTAs share a merge: a
+/// turn of a part takes some 40 ns, and that the host reports its own part too, and all see it, a microsecond.
+inline constexpr int kSharedTurns = 32;
+
 /// CTAs of the item's output that merge it, each some of its fragments: where its first part's waits for the others,
 /// those of its first parts that end their lists, for nobody waits for what they do next.
 template <class Config>
 __device__ __forceinline__ int mergers(const Cta<Config>& cta, const DeviceItem& item) {
   if (Config::kSingleItem || cta.params.merge != InKernelMerge::host_cta) return 1;
-  return min(item.mergers, cta.fragments_per_rank());
+  const int fragments = cta.fragments_per_rank();
+  const int turns = (fragments + Config::kWarps - 1) / Config::kWarps;
+  return item.parts * turns < kSharedTurns ? 1 : min(item.mergers, fragments);
 }
 
 /// Combines an output's many items: several warps share a fragment. At the end of a list, when its ring is free.
