@@ -85,13 +85,6 @@ std::int32_t sharing_ctas(const KernelProfile& kernel, double splits, std::int32
   return std::max(1, std::min(mergers, kernel.merge_fragments));
 }
 
-/// Whether the host finds all partials there before it begins with its last item, so that it need not look at the end.
-bool looks_ahead(const Plan& plan, const KernelProfile& kernel, const InKernel& one, const EngineResult& result) {
-  if (kernel.merge_fragments == 0 || one.item == 0) return false;
-  if (std::binary_search(plan.cta_begin.begin(), plan.cta_begin.end(), one.item)) return false;  // its list's first
-  return one.last_arrival <= result.item_end[static_cast<std::size_t>(one.item) - 1];
-}
-
 /// mergers: CTAs that can share it.
 InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine, const KernelProfile& kernel,
                    const std::vector<std::int32_t>& item_of_slot, std::int32_t mergers, const EngineResult& result) {
@@ -112,9 +105,7 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   // A host that keeps its own partial reads one less; CTAs that share a merge read them all, as a last arriver does.
   const double read = waits && kernel.merge_fragments == 0 ? splits - 1 : splits;
   one.last_arrival = last + machine.flag_seconds;
-  const bool known = waits && alone && looks_ahead(plan, kernel, one, result);
   one.seconds = in_kernel_seconds(kernel, read, mergers, row_loads_seconds(plan, merge, machine, kernel));
-  if (known) one.seconds = std::max(0.0, one.seconds - machine.flag_seconds);
   one.ready = result.item_end[static_cast<std::size_t>(one.item)];
   one.begin = std::max(one.ready, one.last_arrival);
   return one;

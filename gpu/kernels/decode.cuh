@@ -133,11 +133,10 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
       if (!more) return;
     } else {
       loader.start(item, range);
+      begun = true;
     }
     count_visit(cta, item, index);
     if constexpr (kRecords) begin_item(cta, index);
-    if (begun) pending.look_ahead(cta, item);
-    begun = true;
     acc.clear();
     stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
     done = item;

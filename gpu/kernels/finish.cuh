@@ -136,8 +136,8 @@ __device__ __forceinline__ void combine_fragments(const Cta<Config>& cta, const 
 }
 
 /// Parts of an output times the turns in which a CTA's warps take its fragments, from which on CTAs share a merge: a
-/// turn of a part takes some 40 ns, and that the host reports its own part too, and all see it, a microsecond.
-inline constexpr int kSharedTurns = 32;
+/// turn of a part takes some 40 ns, and that the host reports its own part too, and all see it, up to a microsecond.
+inline constexpr int kSharedTurns = 16;
 
 /// CTAs of the item's output that merge it, each some of its fragments: where its first part's waits for the others,
 /// those of its first parts that end their lists, for nobody waits for what they do next.
@@ -199,15 +199,15 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
   }
 }
 
-/// Waits, not for ever, until all items of the output have arrived, but that of a CTA which merges it alone; not at all
-/// if it is known that they have. Thread 0 only.
+/// Waits, not for ever, until all items of the output have arrived, but that of a CTA which merges it alone. Thread 0
+/// only.
 template <class Config>
-__device__ __forceinline__ bool wait_for_arrivals(const Cta<Config>& cta, const DeviceItem& item, bool known) {
+__device__ __forceinline__ bool wait_for_arrivals(const Cta<Config>& cta, const DeviceItem& item) {
   std::uint32_t* arrivals = cta.arrivals(item.slot_begin);
   const std::uint32_t sharing = mergers(cta, item);
   const std::uint32_t all = sharing > 1 ? item.parts : item.parts - 1;
   const std::uint64_t start = ptx::nanoseconds();
-  while (!known && ptx::load_acquire(arrivals) < all) {
+  while (ptx::load_acquire(arrivals) < all) {
     if (ptx::nanoseconds() - start > cta.params.wait_nanoseconds) {
       atomicCAS(cta.params.error, 0U, 1U + item.slot_begin);
       return false;
@@ -226,17 +226,6 @@ __device__ __forceinline__ bool wait_for_arrivals(const Cta<Config>& cta, const 
 struct Pending {
   int count = 0;
   std::uint32_t ours = 0;
-  bool all_there = false;  ///< thread 0 of a host: the other parts of its list's last output
-
-  /// Before the last of a list's items: whether the other parts of its output have arrived. They mostly have, since
-  /// they are first in their lists, and while K and V are on their way a look costs nothing that one at the end would.
-  template <class Config>
-  __device__ __forceinline__ void look_ahead(const Cta<Config>& cta, const DeviceItem& item) {
-    if (threadIdx.x != 0 || cta.params.merge != InKernelMerge::host_cta) return;
-    if (item.next < 0 && item.part == 0 && item.parts > 1 && mergers(cta, item) == 1) {
-      all_there = ptx::load_acquire(cta.arrivals(item.slot_begin)) == item.parts - 1U;
-    }
-  }
 
   __device__ __forceinline__ void settle(Control& control) {
     if (count > 0 && threadIdx.x == 0) control.ours[count - 1] = ours;
@@ -272,10 +261,7 @@ struct Pending {
     Control& control = cta.control();
     settle(control);
     if (threadIdx.x == 0 && cta.params.merge == InKernelMerge::host_cta) {
-      for (int i = 0; i < count; ++i) {
-        const bool known = all_there && control.pending[i].next < 0;
-        control.ours[i] = wait_for_arrivals(cta, control.pending[i], known) ? 1 : 0;
-      }
+      for (int i = 0; i < count; ++i) control.ours[i] = wait_for_arrivals(cta, control.pending[i]) ? 1 : 0;
     }
     cta.sync();
   }

@@ -178,7 +178,6 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     count_visit(cta, item, index);
     if constexpr (kRecords) begin_item(cta, index);
     acc.clear();
-    pending.look_ahead(cta, item);
     if (active) {
       ptx::wait_barrier(ptx::shared_address(&cta.control().queries), state.queries);
       state.queries ^= 1;
