@@ -153,6 +153,7 @@ TEST_F(DecoderPlans, MergeKernelsWriteEveryRowBlock) {
 }
 
 TEST_F(DecoderPlans, ALatentCacheIsKeysAlone) {
+  SPLITWAVE_NEEDS_LATENT_KERNELS();
   for (const std::int32_t page : {0, 16}) {
     Workload w = testing::decode("latent", testing::mla(20), {130, 0, 70});
     if (page > 0) w = testing::paged(w, page);

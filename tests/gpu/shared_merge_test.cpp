@@ -65,6 +65,7 @@ TEST_F(SharedMerge, IsRightAndSteady) {
 }
 
 TEST_F(SharedMerge, OfLatentAttentionToo) {
+  SPLITWAVE_NEEDS_LATENT_KERNELS();
   int runs = 0;
   for (const std::int32_t heads : {16, 37, 128}) {
     Workload w = testing::decode("shared", testing::geometry(heads, 1, 576), {9000, 700});
