@@ -290,7 +290,7 @@ class Collector {
     const double waiting = bound(Merging::host_cta);
     add_named(schedule, in_kernel);
     if (by_kernel < in_kernel) add_candidate(schedule + "+kernel", by_kernel);
-    if (waiting < in_kernel && lists <= workers_) add_candidate(schedule + "+host_cta", waiting);
+    if (waiting < std::min(in_kernel, by_kernel) && lists <= workers_) add_candidate(schedule + "+host_cta", waiting);
   }
   void add_lean() {
     const auto bound = [&](Merging merging) {
