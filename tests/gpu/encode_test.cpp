@@ -63,6 +63,14 @@ TEST(Encode, EveryItemOfEveryListInOrder) {
             EXPECT_EQ(device.head_count, tile.head_count);
             EXPECT_EQ(device.kv_head, schedules::kv_head(w, tile));
             EXPECT_EQ(device.parts == 1 ? -1 : device.slot_begin + device.part, item.slot);
+            if (plan.merge == schedules::MergeKind::host_cta && device.parts > 1) {
+              // All that share a merge end their lists; the part after them does not.
+              EXPECT_GE(device.mergers, 1);
+              const bool shares = device.part > 0 && device.part < device.mergers;
+              const bool follows = device.part > 0 && device.part == device.mergers;
+              EXPECT_TRUE(!shares || device.next == -1);
+              EXPECT_TRUE(!follows || device.next >= 0);
+            }
             at = device.next;
           }
           EXPECT_EQ(at, -1) << w.name << " " << name;

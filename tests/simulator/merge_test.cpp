@@ -85,6 +85,21 @@ TEST(Merge, CtasThatWaitAnywayShareIt) {
   // Two warps share the 21 partials of a fragment, four the 65.
   EXPECT_NEAR(merge(21), 0.5 * 11 * kMs, kTolerance);
   EXPECT_NEAR(merge(65), 0.5 * 17 * kMs, kTolerance);
+  // Not where one CTA has less than so many turns with them: 2 x 9 of 20.
+  kernel.merge_shared_turns = 20;
+  EXPECT_NEAR(merge(9), 9 * kMs, kTolerance);
+  EXPECT_NEAR(merge(10), 0.5 * 10 * kMs, kTolerance);
+}
+
+TEST(Merge, AHostAloneNeedNotReportItsOwnPart) {
+  Machine machine = toy::machine(2);
+  machine.flag_seconds = 0.5 * kMs;
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_fragments = 2;
+  kernel.merge_shared_turns = 100;
+  EXPECT_NEAR(seconds({3000, 1000}, MergeKind::host_cta, machine, kernel), (3 + 20 + 2) * kMs, kTolerance);
+  kernel.merge_shared_turns = 0;  // both merge, so that the second waits for the first one's part
+  EXPECT_NEAR(seconds({3000, 1000}, MergeKind::host_cta, machine, kernel), (3 + 0.5 + 20 + 1) * kMs, kTolerance);
 }
 
 /// Two requests of one row and two partials each, merged by waiting CTAs.
