@@ -150,7 +150,7 @@ class Decode {
     const std::int32_t cluster = 1 << p_.cluster_shift;
     const std::int32_t shared = cluster > 1 ? kernel_.cluster_shared_bytes : kernel_.shared_bytes;
     if (launch_.cluster != cluster || launch_.grid.x % static_cast<unsigned>(cluster) != 0 ||
-        launch_.block.x != static_cast<unsigned>(kernel_.warps) * 32 ||
+        launch_.block.x != static_cast<unsigned>(kernel_.threads) ||
         launch_.shared_bytes != static_cast<std::size_t>(shared) || kernel_.paged != (p_.page_size > 0) ||
         (kernel_.single_item_cluster > 0 && kernel_.single_item_cluster != cluster)) {
       stand_in::report_misuse("a kernel was launched in a way that it is not compiled for");
