@@ -9,7 +9,7 @@ namespace splitwave::gpu {
 /// The current CUDA device.
 struct Device {
   std::string name;
-  std::int32_t sms = 0;                 ///< of the thread's partition, if it has one (gpu/sm_partition.h)
+  std::int32_t sms = 0;  ///< of the thread's partition, if it has one (gpu/sm_partition.h)
   /// 10 * major + minor, 90 for Hopper: what the kernels can use, which is the device's, or that of the code that they
   /// were compiled from if it is older (a driver compiles code for 8.0 for any later device).
   std::int32_t compute_capability = 0;

@@ -112,7 +112,7 @@ struct KernelProfile {
   std::int32_t merge_kernel_most_warps = 1;
   std::int32_t merge_fragments = 0;  ///< that a CTA's warps take in turn to merge an output; 0: as one piece
   std::int32_t merge_warps = 1;      ///< warps of a CTA that merge
-  double merge_shared_turns = 0;     ///< partials times turns of a CTA's warps from which on CTAs that wait share a merge
+  double merge_shared_turns = 0;  ///< partials times turns of a CTA's warps from which on CTAs that wait share a merge
 };
 
 /// From the end of the kernel before to the start of this one's first CTA: the machine's launch, or, where CTAs already

@@ -105,8 +105,8 @@ inline constexpr std::uint64_t kEvictNormal = 0x16F0000000000000;
 inline constexpr std::uint64_t kEvictFirst = 0x12F0000000000000;  ///< data that are read once
 
 /// In lines of the constant cache, of 64 bytes with the first after 48: each line that a CTA is the first to read may
-/// cost it a miss of a quarter of a microsecond. The first two are what a CTA of a uniform plan reads; with the third, lists
-/// of contiguous K and V read no more; pages and masks have the fourth.
+/// cost it a miss of a quarter of a microsecond. The first two are what a CTA of a uniform plan reads; with the third,
+/// lists of contiguous K and V read no more; pages and masks have the fourth.
 struct DecodeParams {
   const void* k = nullptr;
   const void* v = nullptr;
