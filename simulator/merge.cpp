@@ -79,6 +79,14 @@ struct InKernel {
   double end() const { return begin + seconds; }
 };
 
+/// Warps that share a fragment of so many partials: one, two, four, up to `most`.
+std::int32_t sharing_warps(const KernelProfile& kernel, double splits, std::int32_t most) {
+  if (kernel.merge_kernel_warp_splits == 0) return 1;
+  std::int32_t warps = 1;
+  while (2 * warps <= most && splits > kernel.merge_kernel_warp_splits * warps) warps *= 2;
+  return warps;
+}
+
 /// CTAs that share a merge of so many partials, of `mergers` that could: one where one is soon done.
 std::int32_t sharing_ctas(const KernelProfile& kernel, double splits, std::int32_t mergers) {
   if (splits * merge_turns(kernel, kernel.merge_fragments) < kernel.merge_shared_turns) return 1;
@@ -136,12 +144,11 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelP
   const std::vector<std::int32_t> item_of_slot = find_items(plan);
   std::vector<InKernel> merges;
   merges.reserve(plan.merges.size());
-  std::vector<std::int32_t> closing_parts(plan.outputs.size(), 1);
-  if (plan.merge == MergeKind::host_cta && kernel.merge_fragments > 0) {
-    schedules::find_closing_parts(plan, closing_parts);
-  }
+  const bool shares = plan.merge == MergeKind::host_cta && kernel.merge_fragments > 0;
+  std::vector<std::int32_t> closing_parts;
+  if (shares) schedules::find_closing_parts(plan, closing_parts);
   for (const Merge& merge : plan.merges) {
-    const std::int32_t mergers = closing_parts[static_cast<std::size_t>(merge.output)];
+    const std::int32_t mergers = shares ? closing_parts[static_cast<std::size_t>(merge.output)] : 1;
     merges.push_back(one_merge(plan, merge, machine, kernel, item_of_slot, mergers, result));
   }
   if (kernel.merges_after_list) put_off(plan, result, merges);
@@ -167,10 +174,9 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelP
 
 double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, double more_per_split) {
   const std::int32_t sharing = sharing_ctas(kernel, splits, mergers);
-  std::int32_t warps = 1;
+  const std::int32_t warps = sharing > 1 ? sharing_warps(kernel, splits, kernel.merge_warps) : 1;
   double turns = 1;
   if (sharing > 1) {
-    while (2 * warps <= kernel.merge_warps && splits > kernel.merge_kernel_warp_splits * warps) warps *= 2;
     const std::int32_t fragments = (kernel.merge_fragments + sharing - 1) / sharing;
     turns = static_cast<double>(merge_turns(kernel, fragments * warps)) / merge_turns(kernel, kernel.merge_fragments);
   }
@@ -184,9 +190,7 @@ std::int32_t merge_turns(const KernelProfile& kernel, std::int32_t fragments) {
 }
 
 std::int32_t splits_per_warp(const KernelProfile& kernel, std::int32_t splits) {
-  if (kernel.merge_kernel_warp_splits == 0) return splits;
-  std::int32_t warps = 1;
-  while (warps < kernel.merge_kernel_most_warps && splits > kernel.merge_kernel_warp_splits * warps) warps *= 2;
+  const std::int32_t warps = sharing_warps(kernel, splits, kernel.merge_kernel_most_warps);
   return (splits + warps - 1) / warps;
 }
 

@@ -287,18 +287,18 @@ class Collector {
   void add_merged(const std::string& schedule, std::int64_t lists, const Bound& bound) {
     const double in_kernel = bound(Merging::last_arriver);
     const double by_kernel = bound(Merging::kernel);
-    const double waiting = bound(Merging::host_cta);
     add_named(schedule, in_kernel);
     if (by_kernel < in_kernel) add_candidate(schedule + "+kernel", by_kernel);
-    if (waiting < std::min(in_kernel, by_kernel) && lists <= workers_) add_candidate(schedule + "+host_cta", waiting);
+    if (lists > workers_) return;
+    const double waiting = bound(Merging::host_cta);
+    if (waiting < std::min(in_kernel, by_kernel)) add_candidate(schedule + "+host_cta", waiting);
   }
   void add_lean() {
-    const auto bound = [&](Merging merging) {
-      return lean_bound(facts_, *kernel_, machine_, workers_, lean_parts(facts_, *kernel_, workers_), merging);
-    };
-    add_named("lean", bound(Merging::last_arriver));
-    const double waiting = bound(Merging::host_cta);
-    if (waiting < bound(Merging::last_arriver)) add_candidate("lean+host_cta", waiting);
+    const std::int64_t parts = lean_parts(facts_, *kernel_, workers_);
+    const double in_kernel = lean_bound(facts_, *kernel_, machine_, workers_, parts, Merging::last_arriver);
+    const double waiting = lean_bound(facts_, *kernel_, machine_, workers_, parts, Merging::host_cta);
+    add_named("lean", in_kernel);
+    if (waiting < in_kernel) add_candidate("lean+host_cta", waiting);
   }
   /// Every number of splits that neither crowds the workers nor leaves a list less than a tile for each CTA.
   template <typename Bound>

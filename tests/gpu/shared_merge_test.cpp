@@ -68,9 +68,7 @@ TEST_F(SharedMerge, OfLatentAttentionToo) {
   SPLITWAVE_NEEDS_LATENT_KERNELS();
   int runs = 0;
   for (const std::int32_t heads : {16, 37, 128}) {
-    Workload w = testing::decode("shared", testing::geometry(heads, 1, 576), {9000, 700});
-    w.geometry.kind = workloads::AttentionKind::mla;
-    w.geometry.value_dim = 512;
+    const Workload w = testing::decode("shared", testing::mla(heads), {9000, 700});
     for (const KernelConfig& v : kernel_configs(w)) {
       for (const char* name : {"fixed-split:3", "fixed-split:33", "lean"}) expect_steady(w, v, name, runs);
     }
