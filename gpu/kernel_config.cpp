@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "base/error.h"
@@ -15,8 +16,18 @@ namespace splitwave::gpu {
 
 using base::InputError;
 
+namespace {
+
+constexpr std::array kTeams = {Team::warps, Team::group, Team::seesaw};
+
+constexpr char letter_of(Team team) {
+  return team == Team::warps ? 'w' : team == Team::group ? 'g' : 'm';
+}
+
+}  // namespace
+
 std::string name_without_cluster(const KernelConfig& config) {
-  return fmt::format("r{}{}{}s{}t{}", config.row_tiles, config.group ? 'g' : 'w', config.warps, config.stages,
+  return fmt::format("r{}{}{}s{}t{}", config.row_tiles, letter_of(config.team), config.warps, config.stages,
                      config.tokens);
 }
 
@@ -39,8 +50,10 @@ KernelConfig parse_kernel_config(std::string_view text) {
                                                   {'c', &config.cluster}};
   for (const auto& [letter, value] : parts) {
     std::from_chars_result result{};
-    if (letter == 'w' && at != end && *at == 'g') config.group = true;
-    const bool named = at != end && *at == (letter == 'w' && config.group ? 'g' : letter);
+    for (const Team team : kTeams) {
+      if (letter == 'w' && at != end && *at == letter_of(team)) config.team = team;
+    }
+    const bool named = at != end && *at == (letter == 'w' ? letter_of(config.team) : letter);
     if (named) result = std::from_chars(at + 1, end, *value);
     if (!named || result.ec != std::errc{} || *value < 1) {
       throw InputError(fmt::format("kernel config '{}': expected the form r1w4s4t16c1", text));
@@ -119,9 +132,10 @@ std::span<const DecodeKernel> group_kernels_for(const workloads::Geometry& g) {
 
 const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config) {
   const std::span<const DecodeKernel> own = kernels_for(workload.geometry);
-  for (const DecodeKernel& kernel : config.group ? group_kernels_for(workload.geometry) : own) {
-    if (kernel.row_tiles == config.row_tiles && kernel.warps == config.warps && kernel.stages == config.stages &&
-        kernel.tokens == config.tokens && fits(kernel, workload) && cluster_fits(kernel, config.cluster)) {
+  for (const DecodeKernel& kernel : config.team == Team::warps ? own : group_kernels_for(workload.geometry)) {
+    if (kernel.team == config.team && kernel.row_tiles == config.row_tiles && kernel.warps == config.warps &&
+        kernel.stages == config.stages && kernel.tokens == config.tokens && fits(kernel, workload) &&
+        cluster_fits(kernel, config.cluster)) {
       return kernel;
     }
   }
@@ -142,7 +156,7 @@ std::span<const DecodeKernel> single_item_kernels_for(const workloads::Geometry&
 }  // namespace
 
 const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config) {
-  if (config.group) return nullptr;
+  if (config.team != Team::warps) return nullptr;
   for (const DecodeKernel& kernel : single_item_kernels_for(workload.geometry)) {
     if (kernel.row_tiles == config.row_tiles && kernel.warps == config.warps && kernel.stages == config.stages &&
         kernel.tokens == config.tokens && kernel.single_item_cluster == config.cluster && fits(kernel, workload)) {
@@ -171,7 +185,7 @@ std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, co
     for (const std::int32_t cluster : {1, 2, 4, 8}) {
       if (!cluster_fits(kernel, cluster) || (cluster > 1 && device.compute_capability < 90)) continue;
       if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
-      all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, kernel.group});
+      all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, kernel.team});
     }
   };
   for (const DecodeKernel& kernel : kernels_for(workload.geometry)) add(kernel);
@@ -191,7 +205,7 @@ std::vector<KernelConfig> whole_item_configs(const workloads::Workload& workload
     const std::int32_t cluster = kernel.single_item_cluster;
     if (kernel.stages > 1 || !fits(kernel, workload) || (cluster > 1 && device.compute_capability < 90)) continue;
     if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
-    all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, false});
+    all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster});
   }
   return all;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/device.h"
+#include "gpu/kernels/table.h"
 #include "schedules/grid.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"
@@ -23,9 +24,8 @@ struct KernelConfig {
   std::int32_t stages = 4;   ///< of each warp's ring; 1: a whole-item kernel, whose CTA holds all its tokens at once
   std::int32_t tokens = 16;  ///< KV tokens per stage
   std::int32_t cluster = 1;
-  /// The CTA's four warps work on a stage of all their tokens together, by wgmma (compute capability 9.0), instead of
-  /// each on stages of its own: for many packed rows.
-  bool group = false;
+  /// How the CTA's warps share its work: for many packed rows together, by wgmma (compute capability 9.0).
+  Team team = Team::warps;
   /// Bytes of K and V that a CTA has under way.
   std::int64_t bytes_in_flight(const workloads::Geometry& geometry) const;
   /// Most tokens of an item; 0: any number.
@@ -33,7 +33,8 @@ struct KernelConfig {
   bool operator==(const KernelConfig&) const = default;
 };
 
-/// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster; "r8g4s2t16c1" where the warps work together.
+/// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster; "r8g4s2t16c1" where the warps work together, "r8m8s2t8c1"
+/// where they do so with rows as M.
 std::string to_string(const KernelConfig& config);
 
 /// The same for any cluster: what a kernel file calls it.

@@ -105,7 +105,7 @@ class Writer {
     const std::int32_t d = probed_.geometry.head_dim;
     Json variant = {{"head_dim", {d, d}}, {"config", gpu::name_without_cluster(c)}, {"rows", 8 * c.row_tiles}};
     if (probed_.masked) variant["masked"] = true;
-    if (c.group) variant["instruction"] = "wgmma";
+    if (c.team != gpu::Team::warps) variant["instruction"] = "wgmma";
     if (probed_.geometry.kind == workloads::AttentionKind::mla) variant["value_dim"] = probed_.geometry.value_dim;
     variant["constants"] = std::move(constants_);
     return variant;
@@ -320,7 +320,7 @@ const ProbedConfig& merging_like(const ProbedConfig& config, const std::vector<P
   for (const ProbedConfig& other : all) {
     if (!other.masked && other.config.stages > 1 && other.geometry.head_dim == config.geometry.head_dim &&
         other.config.row_tiles == config.config.row_tiles && other.config.warps == config.config.warps &&
-        other.config.group == config.config.group) {
+        other.config.team == config.config.team) {
       return other;
     }
   }

@@ -14,8 +14,9 @@ namespace splitwave::gpu {
 struct Control {
   std::uint64_t barriers[2];        ///< of the receive buffers
   std::uint64_t queries;            ///< barrier of the item's queries (group.cuh)
-  std::uint64_t filled[2];          ///< barriers of a latent cache's stages: keys are there
-  std::uint64_t freed[2];           ///< ... and may be overwritten
+  std::uint64_t filled[4];          ///< barriers of a latent cache's stages, or their halves: keys are there
+  std::uint64_t freed[4];           ///< ... and may be overwritten
+  std::uint64_t weighed[2];         ///< ... and a stage's weights are there (seesaw.cuh)
   std::uint32_t next_list;          ///< of a queue
   std::uint32_t ours[kMaxPending];  ///< 1: this CTA merges pending[i]
   DeviceItem pending[kMaxPending];

@@ -3,15 +3,11 @@
 #pragma once
 
 #include "gpu/kernels/decode.cuh"
+#include "gpu/kernels/group_finish.cuh"
 #include "gpu/kernels/latent.cuh"
+#include "gpu/kernels/seesaw_finish.cuh"
 
 namespace splitwave::gpu {
-
-/// Place of a packed row in [query token][query head].
-__device__ __forceinline__ std::int64_t row_index(const Rows& rows, const HeadDivisor& heads, int row) {
-  const int head = rows.row_begin + row;
-  return rows.query_row + std::int64_t{heads.divide(head)} * (rows.query_heads - rows.head_count) + head;
-}
 
 /// Requests the item's query rows, in blocks of 64 elements. Rows that do not exist repeat the last one: what they give
 /// is not written.
@@ -37,123 +33,17 @@ __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, co
 #endif
 }
 
-/// What the end of an item needs of each row.
+/// What a kernel keeps of an item, and from item to item.
 template <class Config>
-struct RowEnds {
-  float sums[Config::kRows];  ///< over all tokens; of outputs 1 over them
-  int places[Config::kRows];  ///< in [query token][query head], from the item's first query on
-};
-
-/// Adds up the rows' sums and writes the LSE of outputs: a thread a row. All threads, which are together afterwards.
-/// meanwhile: called when no thread needs the item's last stage and its queries any more.
-template <class Config, class Meanwhile>
-__device__ __forceinline__ const RowEnds<Config>& end_rows(const Cta<Config>& cta, const Rows& rows, bool output,
-                                                           const GroupAccumulator<Config>& acc,
-                                                           const Meanwhile& meanwhile) {
-  auto* sums = reinterpret_cast<float2*>(cta.shared + Config::kSumsOffset);
-  auto* maxima = reinterpret_cast<float2*>(cta.shared + Config::kMaximaOffset);
-  auto& ends = *reinterpret_cast<RowEnds<Config>*>(cta.shared + Config::kRowEndsOffset);
-  float sum_of_rows[Config::kScoreTiles][2];
-#pragma unroll
-  for (int n = 0; n < Config::kScoreTiles; ++n) {
-#pragma unroll
-    for (int j = 0; j < 2; ++j) sum_of_rows[n][j] = acc.sum[n][j];
-  }
-  reduce_rows<Config::kScoreTiles>(sum_of_rows, cta.lane, [](float a, float b) { return a + b; });
-  sums[member(cta) * (Config::kRows / 2) + tile_of_lane(cta) * 4 + (cta.lane & 3)] =
-      make_float2(sum_of_rows[0][0], sum_of_rows[0][1]);
-#pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {  // all lanes that have them write the same: no branch to come back from
-    maxima[n * 4 + (cta.lane & 3)] = make_float2(acc.maximum[n][0], acc.maximum[n][1]);
-  }
-  cta.sync();
-  const int row = static_cast<int>(threadIdx.x);
-  if (row < Config::kRows) {
-    float sum = 0;
-#pragma unroll
-    for (int warp = 0; warp < 4; ++warp) {
-      sum += reinterpret_cast<const float*>(sums)[warp * Config::kRows + row];
-    }
-    const std::int64_t index = row_index(rows, HeadDivisor(rows.head_count), row);
-    ends.places[row] = static_cast<int>(index - rows.query_row);
-    ends.sums[row] = !output ? sum : sum == 0 ? 0.0F : ptx::reciprocal_approximate(sum);
-    if (output && cta.params.lse != nullptr && row < rows.count) {
-      cta.params.lse[index] = log_sum_exp(reinterpret_cast<const float*>(maxima)[row], sum);
-    }
-  }
-  meanwhile();
-  cta.sync();
-  return ends;
-}
-
-/// Writes the CTA's elements of a row tile, normalised and rounded.
+using ItemAccumulator = std::conditional_t<Config::kSeesaw, SeesawAccumulator<Config>, GroupAccumulator<Config>>;
 template <class Config>
-__device__ __forceinline__ void write_group_rows(const Cta<Config>& cta, const Rows& rows, int n,
-                                                 const GroupAccumulator<Config>& acc, const RowEnds<Config>& ends) {
-  using T = ptx::Traits<typename Config::Element>;
-  const float2 inverse = *reinterpret_cast<const float2*>(&ends.sums[n * 8 + 2 * (cta.lane & 3)]);
-  const int row = n * 8 + (cta.lane >> 2);
-  char* to = static_cast<char*>(cta.params.output) +
-             (std::int64_t{rows.query_row} + ends.places[row]) * (Config::kValueDim * 2) +
-             warpgroup(cta) * (Config::kDimBlocks * 128) + member(cta) * 32 + (cta.lane & 3) * 4;
-#pragma unroll
-  for (int d = 0; d < Config::kDimBlocks; ++d) {
-    const float(&o)[4] = acc.o[d][n];
-    const std::uint32_t low = ptx::transpose(T::pack(o[0] * inverse.x, o[1] * inverse.y));
-    const std::uint32_t high = ptx::transpose(T::pack(o[2] * inverse.x, o[3] * inverse.y));
-    if (row < rows.count) {
-      *reinterpret_cast<std::uint32_t*>(to + d * 128) = low;
-      *reinterpret_cast<std::uint32_t*>(to + d * 128 + 16) = high;
-    }
-  }
-}
+using ListState = std::conditional_t<Config::kSeesaw, SeesawState<Config>,
+                                     std::conditional_t<Config::kLatent, LatentState<Config>, GroupState<Config>>>;
 
-/// Hands the item's result to its sink: there is nothing to combine but the warps' sums, and with clusters the CTAs'
-/// results. meanwhile: as end_rows() calls it.
-template <class Config, class Meanwhile>
-__device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const Rows& rows, int slot, int item_count,
-                                                  const GroupAccumulator<Config>& acc, const Meanwhile& meanwhile) {
-  const Sink own = slot < 0 ? Sink::output : Sink::partial;
-  const Sink sink = cta.shift() > 0 ? Sink::ranks : own;
-  const RowEnds<Config>& ends = end_rows(cta, rows, sink == Sink::output, acc, meanwhile);
-  const int buffer = item_count & 1;
-#if __CUDA_ARCH__ >= 900
-  if (cta.shift() > 0 && item_count == 0) ptx::cluster_wait();
-#endif
-  if (sink == Sink::output) {
-#pragma unroll
-    for (int n = 0; n < Config::kRowTiles; ++n) write_group_rows(cta, rows, n, acc, ends);
-  } else {
-#pragma unroll
-    for (int n = 0; n < Config::kRowTiles; ++n) {
-      const float2 sum = *reinterpret_cast<const float2*>(&ends.sums[n * 8 + 2 * (cta.lane & 3)]);
-      const float4 total = make_float4(acc.maximum[n][0], sum.x, acc.maximum[n][1], sum.y);
-#pragma unroll
-      for (int d = 0; d < Config::kDimBlocks; ++d) {
-        const float(&o)[4] = acc.o[d][n];
-        const int tile = (warpgroup(cta) * Config::kDimBlocks + d) * 4 + member(cta);
-        hand_on_fragment(cta, n * Config::kDimTiles + tile, make_float4(o[0], o[1], o[2], o[3]), total, sink, buffer,
-                         slot);
-      }
-    }
-  }
-#if __CUDA_ARCH__ >= 900
-  if (cta.shift() > 0) {
-    const int per_rank = cta.fragments_per_rank();
-    const std::uint32_t barrier = ptx::shared_address(&cta.control().barriers[buffer]);
-    __syncwarp();
-    ptx::wait_barrier(barrier, (item_count >> 1) & 1);
-    if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
-    combine_fragments<kNearBatch, 1>(cta, ranks_source(cta, buffer), cta.rank * per_rank, per_rank, own, buffer, rows,
-                                     slot);
-  }
-#endif
-}
-
-/// Runs the items of a list. State: GroupState or LatentState.
-template <class Config, class State>
+/// Runs the items of a list.
+template <class Config>
 __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index, std::uint32_t ring,
-                                               bool& wait_after_fill, State& state) {
+                                               bool& wait_after_fill, ListState<Config>& state) {
 #if __CUDA_ARCH__ >= 900
   const DecodeParams& params = cta.params;
   const auto range_of = [&](const DeviceItem& item) {
@@ -167,7 +57,7 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
     wait_after_fill = false;
   }
-  GroupAccumulator<Config> acc;
+  ItemAccumulator<Config> acc;
   Pending pending;
 #pragma unroll 1
   while (true) {
@@ -245,7 +135,7 @@ __global__ void __launch_bounds__(Config::kAllThreads, Config::kResident)
     }
     if constexpr (Config::kWorkRegisters > 0) ptx::take_registers<Config::kWorkRegisters>();
   }
-  std::conditional_t<Config::kLatent, LatentState<Config>, GroupState<Config>> state(cta, ring);
+  ListState<Config> state(cta, ring);
   for_each_list(cta, [&](int list) { run_group_list(cta, list, ring, wait_after_fill, state); });
   if constexpr (kRecords) end_recording(cta);
 #endif

@@ -38,6 +38,7 @@ struct GroupConfig {
   static constexpr int kSingleItemCluster = 0;
   static constexpr bool kSingleItem = false;
   static constexpr bool kGroup = true;
+  static constexpr bool kSeesaw = false;  ///< SeesawConfig
   static constexpr bool kWholeItem = false;
 
   static constexpr int kTokenTiles = kTokens / 16;
@@ -78,6 +79,15 @@ struct GroupConfig {
 
   static_assert(kHeadDim % 64 == 0 && kValueDim % 64 == 0 && kRowTiles <= 8 && kStages >= 2);
   static_assert(shared_bytes(1) <= 227 * 1024);
+};
+
+/// For 33 to 64 rows of a latent cache in the other order: the rows as M, as FlashMLA has them (seesaw.cuh). A
+/// warpgroup has the scores of all rows for every second stage, and half of the elements of O for all stages.
+template <class Element, bool kPaged, bool kMasked>
+struct SeesawConfig : GroupConfig<Element, 576, 512, 8, 2, kPaged, kMasked> {
+  static constexpr bool kSeesaw = true;
+  /// Both warpgroups' sums lie behind the maxima, of which there is one for each row.
+  static constexpr int kSumsOffset = SeesawConfig::GroupConfig::kMaximaOffset + SeesawConfig::GroupConfig::kRows * 4;
 };
 
 }  // namespace splitwave::gpu

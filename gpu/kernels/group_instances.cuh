@@ -25,6 +25,13 @@ std::array<DecodeKernel, 4> group() {
           group_entry<GroupConfig<Element, kHeadDim, kValueDim, kRowTiles, kStages, true, true>>()};
 }
 
+/// The same with the rows of a latent cache as M.
+template <class Element>
+std::array<DecodeKernel, 4> seesaw() {
+  return {group_entry<SeesawConfig<Element, false, false>>(), group_entry<SeesawConfig<Element, true, false>>(),
+          group_entry<SeesawConfig<Element, false, true>>(), group_entry<SeesawConfig<Element, true, true>>()};
+}
+
 // Row tiles, stages; row tiles ascend.
 
 template <class Element>
@@ -49,8 +56,8 @@ std::span<const DecodeKernel> d256_group_kernels() {
 /// Multi-head latent attention: keys of 512 latent and 64 rotary elements, whose first 512 are the value.
 template <class Element>
 std::span<const DecodeKernel> latent_group_kernels() {
-  static const auto all =
-      join(group<Element, 576, 2, 2, 512>(), group<Element, 576, 4, 2, 512>(), group<Element, 576, 8, 2, 512>());
+  static const auto all = join(group<Element, 576, 2, 2, 512>(), group<Element, 576, 4, 2, 512>(),
+                               group<Element, 576, 8, 2, 512>(), seesaw<Element>());
   return all;
 }
 

@@ -211,20 +211,28 @@ __device__ __forceinline__ void mask_group(const Cta<Config>& cta, int valid, bo
   }
 }
 
+/// Whether one of eight elements is no number.
+template <class Element>
+__device__ __forceinline__ bool no_number(const uint4& x) {
+  // All bits of the exponent set: 5 in fp16, 8 in bf16.
+  constexpr std::uint32_t kExponent = std::is_same_v<Element, __half> ? 0x7c007c00U : 0x7f807f80U;
+  bool found = false;
+  for (const std::uint32_t word : {x.x, x.y, x.z, x.w}) {
+    const std::uint32_t bits = word & kExponent;
+    found = found || (bits & 0xffffU) == (kExponent & 0xffffU) || bits >> 16 == kExponent >> 16;
+  }
+  return found;
+}
+
 /// Whether an element of the stage's V is no number. 0 * NaN is NaN: a row that does not see such a value must not even
 /// multiply it by zero.
 template <class Config>
 __device__ __forceinline__ bool has_no_number(const Cta<Config>& cta, const unsigned char* stage) {
-  // All bits of the exponent set: 5 in fp16, 8 in bf16.
-  constexpr std::uint32_t kExponent = std::is_same_v<typename Config::Element, __half> ? 0x7c007c00U : 0x7f807f80U;
   bool found = false;
 #pragma unroll 4
   for (int at = static_cast<int>(threadIdx.x) * 16; at < Config::kValueBytes; at += Config::kThreads * 16) {
-    const uint4 x = *reinterpret_cast<const uint4*>(stage + Config::kValueOffset + at);
-    for (const std::uint32_t word : {x.x, x.y, x.z, x.w}) {
-      const std::uint32_t bits = word & kExponent;
-      found = found || (bits & 0xffffU) == (kExponent & 0xffffU) || bits >> 16 == kExponent >> 16;
-    }
+    found = found ||
+            no_number<typename Config::Element>(*reinterpret_cast<const uint4*>(stage + Config::kValueOffset + at));
   }
   return found;
 }

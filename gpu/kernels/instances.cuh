@@ -11,6 +11,12 @@
 
 namespace splitwave::gpu {
 
+template <class Config>
+constexpr Team team_of() {
+  if constexpr (Config::kGroup) return Config::kSeesaw ? Team::seesaw : Team::group;
+  return Team::warps;
+}
+
 /// function: the kernel of the config, which takes DecodeParams.
 template <class Config>
 DecodeKernel entry(const void* function) {
@@ -23,7 +29,7 @@ DecodeKernel entry(const void* function) {
           Config::kChunks * Config::kTokens / Config::kWarps,
           Config::kPaged,
           Config::kMasked,
-          Config::kGroup,
+          team_of<Config>(),
           Config::kSingleItemCluster,
           std::is_same_v<typename Config::Element, __nv_bfloat16>,
           Config::shared_bytes(1),

@@ -25,9 +25,13 @@ template <class Config>
 __device__ __forceinline__ void open_stages(const Cta<Config>& cta) {
 #if __CUDA_ARCH__ >= 900
   static_assert(Config::kStages == 2);
-  for (int i = 0; i < Config::kStages; ++i) {
+  constexpr int kParts = Config::kSeesaw ? 4 : 2;
+  for (int i = 0; i < kParts; ++i) {
     ptx::init_barrier(ptx::shared_address(&cta.control().filled[i]), Config::kLoaderThreads);
-    ptx::init_barrier(ptx::shared_address(&cta.control().freed[i]), Config::kWarps);
+    ptx::init_barrier(ptx::shared_address(&cta.control().freed[i]), Config::kSeesaw ? 4 : Config::kWarps);
+  }
+  if constexpr (Config::kSeesaw) {
+    for (int i = 0; i < 2; ++i) ptx::init_barrier(ptx::shared_address(&cta.control().weighed[i]), 4);
   }
 #endif
 }
@@ -51,12 +55,23 @@ __device__ __forceinline__ void load_list(const Cta<Config>& cta, int list, Load
   const DecodeParams& params = cta.params;
   const DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, list) : load_item(params, list);
   loader.start(item, chunk_range<Config>(item, 0, 0, cta.warp - Config::kWarps, cta.row_block));
+  const std::uint32_t filled = ptx::shared_address(cta.control().filled);
+  const std::uint32_t freed = ptx::shared_address(cta.control().freed);
 #pragma unroll 1
   while (loader.has_more()) {
     // For the first time in each stage this is the phase before the first one, which counts as ended.
-    ptx::wait_barrier(ptx::shared_address(&cta.control().freed[next.stage]), next.round ^ 1);
-    loader.fill_next();
-    ptx::arrive_after_copies(ptx::shared_address(&cta.control().filled[next.stage]));
+    if constexpr (Config::kSeesaw) {
+      ptx::wait_barrier(freed + next.stage * 16, next.round ^ 1);
+      loader.template fill_half<false>();
+      ptx::arrive_after_copies(filled + next.stage * 16);
+      ptx::wait_barrier(freed + next.stage * 16 + 8, next.round ^ 1);
+      loader.template fill_half<true>();
+      ptx::arrive_after_copies(filled + next.stage * 16 + 8);
+    } else {
+      ptx::wait_barrier(freed + next.stage * 8, next.round ^ 1);
+      loader.fill_next();
+      ptx::arrive_after_copies(filled + next.stage * 8);
+    }
     next.next();
   }
 #endif

@@ -116,8 +116,21 @@ class Loader {
   /// the same for all lanes, ptxas 13.0 made copies of it that the device called illegal.
   __device__ __forceinline__ void fill_next() {
     fill_place(place_);
-    place_ += Config::kStageBytes;
-    if (place_ == shared_ + Config::kStages * Config::kStageBytes) place_ = shared_;
+    next_place();
+  }
+
+  /// The same for the next chunk in two halves, with has_more() before: first four blocks of each row and its last one,
+  /// then, with kLast, its other four. Of the ring's second stage the second four blocks come first.
+  template <bool kLast>
+  __device__ __forceinline__ void fill_half() {
+    const bool upper = (place_ != shared_) != kLast;
+    copy_chunk<kLast>(place_, [&](std::uint32_t shared, const char* from, bool valid) {
+      copy_blocks<4>(shared + (upper ? 4 * Config::kBlockBytes : 0), from + (upper ? 512 : 0), valid);
+      if (!kLast) copy_blocks<1>(shared + 8 * Config::kBlockBytes, from + 1024, valid);
+    });
+    if (!kLast) return;
+    --chunks_left_;
+    next_place();
   }
 
   /// fill_next() begins with the first stage again.
@@ -141,26 +154,39 @@ class Loader {
   /// Kernels with a loader for each part are short of registers.
   static constexpr bool kKeepsFollowing = !Config::kSingleItem && kPart == Part::both;
 
+  __device__ __forceinline__ void next_place() {
+    place_ += Config::kStageBytes;
+    if (place_ == shared_ + Config::kStages * Config::kStageBytes) place_ = shared_;
+  }
+
   __device__ __forceinline__ void fill_place(std::uint32_t place) {
     if constexpr (!Config::kSingleItem) has_more();
     if (chunks_left_ > 0) {
-      if constexpr (Config::kPaged) {
-        copy_paged(place);
-      } else {
-        copy_contiguous(place);
-      }
+      copy_chunk<true>(place, [&](std::uint32_t shared, const char* from, bool valid) {
+        copy_blocks<kBlocks>(shared, from, valid);
+      });
       --chunks_left_;
     }
     ptx::commit_copies();
   }
 
+  /// copy_row: asks for what this lane takes of a row, (shared, from, valid).
+  template <bool kAdvance, class CopyRow>
+  __device__ __forceinline__ void copy_chunk(std::uint32_t place, const CopyRow& copy_row) {
+    if constexpr (Config::kPaged) {
+      copy_paged<kAdvance>(place, copy_row);
+    } else {
+      copy_contiguous<kAdvance>(place, copy_row);
+    }
+  }
+
   /// Bytes from a row's begin to what this lane copies first.
   __device__ __forceinline__ int column() const { return lane_ % kColumns * 16; }
 
-  /// Asks for what this lane takes of a row.
-  __device__ __forceinline__ void copy_row(std::uint32_t shared, const char* from, bool valid) const {
+  template <int kCount>
+  __device__ __forceinline__ void copy_blocks(std::uint32_t shared, const char* from, bool valid) const {
 #pragma unroll
-    for (int block = 0; block < kBlocks; ++block) {
+    for (int block = 0; block < kCount; ++block) {
       ptx::copy_16(shared + block * Config::kBlockBytes, from + block * 128, valid, policy_);
     }
   }
@@ -171,7 +197,8 @@ class Loader {
     return (first ^ static_cast<std::uint32_t>((row & 7) << 4)) + row * 128;
   }
 
-  __device__ __forceinline__ void copy_contiguous(std::uint32_t shared) {
+  template <bool kAdvance, class CopyRow>
+  __device__ __forceinline__ void copy_contiguous(std::uint32_t shared, const CopyRow& copy_row) {
     // Each address by itself, of one multiplication: a chain of additions would be waited for.
     const auto row = [&](int i) { return std::int64_t{i * kRowsPerCopy} * params_.token_stride; };
 #pragma unroll
@@ -184,19 +211,32 @@ class Loader {
       if (!kValues) continue;
       copy_row(destination(shared, i) + Config::kTileBytes, v_ + row(i), tokens_left_ > i * kRowsPerCopy);
     }
+    if (!kAdvance) return;
     const std::int64_t advance = std::int64_t{kStep} * params_.token_stride;
     k_ += advance;
     v_ += advance;
     tokens_left_ -= kStep;
   }
 
-  __device__ __forceinline__ void copy_paged(std::uint32_t shared) {
+  template <bool kAdvance, class CopyRow>
+  __device__ __forceinline__ void copy_paged(std::uint32_t shared, const CopyRow& copy_row) {
     const int token = token_;
     int page[Config::kTokenTiles];
 #pragma unroll
     for (int tile = 0; tile < Config::kTokenTiles; ++tile) page[tile] = tile_pages_[tile];
     const int row_pages = pages_;
     // The next chunk's pages first: they are there when they are needed, and nobody waits for them.
+    if (kAdvance) look_ahead();
+    if (whole_tiles_) {
+      copy_paged_tiles(shared, token, page, copy_row);
+    } else {
+      copy_paged_rows(shared, token, row_pages, copy_row);
+    }
+    if (kAdvance) tokens_left_ -= kStep;
+  }
+
+  /// Goes on to the pages of the chunk after this one.
+  __device__ __forceinline__ void look_ahead() {
     token_ += kStep;
     if (--chunks_looked_up_ == 0) {
       chunks_looked_up_ = chunks_per_batch();
@@ -204,12 +244,6 @@ class Loader {
       next_pages_ = look_up(token_ + chunks_looked_up_ * kStep);
     }
     broadcast_pages();
-    if (whole_tiles_) {
-      copy_paged_tiles(shared, token, page);
-    } else {
-      copy_paged_rows(shared, token, row_pages);
-    }
-    tokens_left_ -= kStep;
   }
 
   /// Chunks whose pages the warp looks up with one load: one page per tile of 16 tokens, or one per row.
@@ -237,8 +271,9 @@ class Loader {
   }
 
   /// Each tile of 16 tokens lies in one page: one address per tile, then steps as in a contiguous cache.
+  template <class CopyRow>
   __device__ __forceinline__ void copy_paged_tiles(std::uint32_t shared, int token,
-                                                   const int (&page)[Config::kTokenTiles]) {
+                                                   const int (&page)[Config::kTokenTiles], const CopyRow& copy_row) {
     constexpr int kTileCopies = 16 / kRowsPerCopy;
     const std::int64_t step = std::int64_t{kRowsPerCopy} * params_.token_stride;
 #pragma unroll
@@ -263,7 +298,8 @@ class Loader {
   }
 
   /// Any page size, any first token: one address per row.
-  __device__ __forceinline__ void copy_paged_rows(std::uint32_t shared, int first, int pages) {
+  template <class CopyRow>
+  __device__ __forceinline__ void copy_paged_rows(std::uint32_t shared, int first, int pages, const CopyRow& copy_row) {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       const int row = i * kRowsPerCopy + lane_ / kColumns;

@@ -54,6 +54,21 @@ __device__ __forceinline__ bool any_of_first(bool mine) {
   return any != 0;
 }
 
+/// The same for 128 threads that name a barrier of their own, from 2 on.
+__device__ __forceinline__ void sync_warpgroup(int barrier) {
+  asm volatile("barrier.cta.sync.aligned %0, 128;" ::"r"(barrier) : "memory");
+}
+__device__ __forceinline__ bool any_of_warpgroup(int barrier, bool mine) {
+  std::uint32_t any = 0;
+  asm volatile(
+      "{\n.reg .pred p, q;\nsetp.ne.u32 p, %1, 0;\nbarrier.cta.red.or.pred.aligned q, %2, 128, p;\n"
+      "selp.u32 %0, 1, 0, q;\n}"
+      : "=r"(any)
+      : "r"(mine ? 1 : 0), "r"(barrier)
+      : "memory");
+  return any != 0;
+}
+
 /// Gives registers of this warpgroup to others, or takes them.
 template <int kCount>
 __device__ __forceinline__ void keep_registers() {

@@ -7,6 +7,10 @@
 
 namespace splitwave::gpu {
 
+/// How a CTA's warps share its work: each has tokens of its own; all multiply a stage of tokens together by wgmma
+/// (compute capability 9.0 alone), tokens and elements as M; or two warpgroups take turns at stages, rows as M.
+enum class Team : std::uint8_t { warps, group, seesaw };
+
 /// The compile-time shape of a decode kernel (config.cuh) and what the host needs to launch it.
 struct DecodeKernel {
   std::int32_t head_dim;
@@ -17,8 +21,8 @@ struct DecodeKernel {
   std::int32_t stages;
   std::int32_t tokens;
   bool paged;
-  bool masked;                       ///< can take tiles whose rows see different KV ranges
-  bool group;                        ///< its warps work on a stage together, by wgmma: compute capability 9.0 alone
+  bool masked;  ///< can take tiles whose rows see different KV ranges
+  Team team;
   std::int32_t single_item_cluster;  ///< 0, or: takes plans with one item per list, in clusters of this size
   bool bf16;
   std::int32_t shared_bytes;          ///< of a CTA

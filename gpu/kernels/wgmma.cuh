@@ -25,12 +25,14 @@ __device__ __forceinline__ std::uint32_t uniform(std::uint32_t value) {
   return __shfl_sync(~0U, value, 0);
 }
 
-/// Where such an operand begins, aligned to eight rows but for whole steps of 16 elements along them.
-template <int kRowBytes = 128>
+/// Where such an operand begins, aligned to eight rows but for whole steps of 16 elements along them. kBlockBytes: from
+/// 64 elements to the next 64, where the contiguous dimension is not that of the sum and has more.
+template <int kRowBytes = 128, int kBlockBytes = kRowBytes * 8>
 __device__ __forceinline__ std::uint64_t descriptor(std::uint32_t shared) {
   constexpr std::uint64_t kEightRows = kRowBytes * 8 / 16;
+  constexpr std::uint64_t kBlock = kBlockBytes / 16;
   constexpr std::uint64_t kSwizzle = kRowBytes == 128 ? 1 : kRowBytes == 64 ? 2 : 3;
-  return kSwizzle << 62 | kEightRows << 32 | kEightRows << 16 | (uniform(shared) & 0x3ffffU) >> 4;
+  return kSwizzle << 62 | kEightRows << 32 | kBlock << 16 | (uniform(shared) & 0x3ffffU) >> 4;
 }
 
 /// The operand that begins `bytes` later: one addition, where a descriptor from scratch takes several instructions.
@@ -47,6 +49,13 @@ __device__ __forceinline__ void fence() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   __syncwarp();
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+#endif
+}
+
+/// Ends a group of instructions.
+__device__ __forceinline__ void commit() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 #endif
 }
 
@@ -116,6 +125,56 @@ __device__ __forceinline__ void multiply(float (&d)[kTiles][4], std::uint64_t de
 #endif
 }
 
+#define SPLITWAVE_128                                                                                              \
+  SPLITWAVE_64                                                                                                     \
+  ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53" \
+  ", %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+#define SPLITWAVE_256                                                                                                \
+  SPLITWAVE_128                                                                                                      \
+  ", %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, %82, %83, %84, %85"   \
+  ", %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, %98, %99, %100, %101, %102, %103, %104, %105, %106" \
+  ", %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124"     \
+  ", %125, %126, %127"
+#define SPLITWAVE_TILES(n)                                                                                       \
+  SPLITWAVE_TILE(n), SPLITWAVE_TILE(n + 1), SPLITWAVE_TILE(n + 2), SPLITWAVE_TILE(n + 3), SPLITWAVE_TILE(n + 4), \
+      SPLITWAVE_TILE(n + 5), SPLITWAVE_TILE(n + 6), SPLITWAVE_TILE(n + 7)
+#define SPLITWAVE_WIDE(type, a, b, majors, ...)                                                      \
+  asm volatile(                                                                                      \
+      "{\n.reg .pred add;\nsetp.ne.b32 add, 1, 0;\n"                                                 \
+      "wgmma.mma_async.sync.aligned.m64n256k16.f32." type "." type " {" SPLITWAVE_256 "}, " a ", " b \
+      ", add, 1, 1, " majors ";\n}"                                                                  \
+      : SPLITWAVE_TILES(0), SPLITWAVE_TILES(8), SPLITWAVE_TILES(16), SPLITWAVE_TILES(24)             \
+      : __VA_ARGS__)
+
+/// d (64 x 256) += A B as above, B with its 256 columns contiguous, in blocks of 64; A K-major in shared memory, or, of
+/// this lane, in registers: rows l / 4 and + 8 of elements 2 (l % 4) and + 1, then the same of 8 elements later.
+template <class Element>
+__device__ __forceinline__ void multiply_wide(float (&d)[32][4], std::uint64_t desc_a, std::uint64_t desc_b) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  if constexpr (std::is_same_v<Element, __half>) {
+    SPLITWAVE_WIDE("f16", "%128", "%129", "0, 1", "l"(desc_a), "l"(desc_b));
+  } else {
+    SPLITWAVE_WIDE("bf16", "%128", "%129", "0, 1", "l"(desc_a), "l"(desc_b));
+  }
+#endif
+}
+template <class Element>
+__device__ __forceinline__ void multiply_wide(float (&d)[32][4], const std::uint32_t (&a)[4], std::uint64_t desc_b) {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  if constexpr (std::is_same_v<Element, __half>) {
+    SPLITWAVE_WIDE("f16", "{%128, %129, %130, %131}", "%132", "1", "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),
+                   "l"(desc_b));
+  } else {
+    SPLITWAVE_WIDE("bf16", "{%128, %129, %130, %131}", "%132", "1", "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]),
+                   "l"(desc_b));
+  }
+#endif
+}
+
+#undef SPLITWAVE_WIDE
+#undef SPLITWAVE_TILES
+#undef SPLITWAVE_256
+#undef SPLITWAVE_128
 #undef SPLITWAVE_WGMMA
 #undef SPLITWAVE_64
 #undef SPLITWAVE_32

@@ -160,7 +160,7 @@ TEST_F(DecoderPlans, ALatentCacheIsKeysAlone) {
     const workloads::Tensors inputs = workloads::make_tensors(w, testing::kTensorBytes);
     const auto exact = cpu_reference::attend(w, inputs);
     const KernelConfig v = config_for(w);
-    EXPECT_TRUE(v.group);
+    EXPECT_EQ(v.team, Team::group);
     for (const char* schedule : {"fixed-split:2+kernel", "lean+last_arriver", "fa2"}) {
       testing::expect_exact(w, inputs, exact, plan_of(w, v, schedule), v);
     }

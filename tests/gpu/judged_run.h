@@ -31,11 +31,13 @@ inline gpu::KernelConfig first_config(const workloads::Workload& w, std::int32_t
   return gpu::kernel_configs(w).front();
 }
 
-/// The first config of each kind of kernel: warps for themselves, and together where the device has that.
+/// The first config of each kind of kernel: warps for themselves, and together where the device has that, MLA's in both
+/// orders.
 inline std::vector<gpu::KernelConfig> one_of_each_kind(const workloads::Workload& w, std::int32_t cluster = 1) {
   std::vector<gpu::KernelConfig> all = {first_config(w, cluster)};
   for (const gpu::KernelConfig& v : gpu::kernel_configs(w)) {
-    if (v.group && v.cluster == cluster && all.size() < 2) all.push_back(v);
+    const bool known = std::any_of(all.begin(), all.end(), [&](const auto& other) { return other.team == v.team; });
+    if (!known && v.cluster == cluster) all.push_back(v);
   }
   return all;
 }
