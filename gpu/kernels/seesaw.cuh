@@ -118,16 +118,29 @@ struct Seesaw {
 #endif
   }
 
+  /// Whether some rows do not see all tokens of the tile.
+  __device__ __forceinline__ bool at_edge(int position) const {
+    return Config::kMasked && mask.at_edge(position, Config::kGroupTokens);
+  }
+
+  /// The warpgroup's half of a tile's values.
+  __device__ __forceinline__ unsigned char* values_of(std::uint32_t tile) const {
+    return cta.shared + (tile & 1) * Config::kStageBytes + side * (4 * Config::kBlockBytes);
+  }
+
+  /// Adds by hand what must not be multiplied with zeros. Before add_values(), with no products under way.
+  __device__ __forceinline__ void add_edge(std::uint32_t tile, int position, SeesawAccumulator<Config>& acc) const {
+    if (!at_edge(position)) return;
+    unsigned char* const values = values_of(tile);
+    if (!ptx::any_of_warpgroup(2 + side, has_no_number(values))) return;
+    multiply_seen(values, position, acc);
+    clear(values);
+  }
+
   /// What the tile's values give: of the warpgroup's half of O. own: the weights, if they are this warpgroup's own.
-  __device__ __forceinline__ void add_values(std::uint32_t tile, int position, const SeesawWeights<Config>* own,
+  __device__ __forceinline__ void add_values(std::uint32_t tile, const SeesawWeights<Config>* own,
                                              SeesawAccumulator<Config>& acc) const {
-    const int stage = static_cast<int>(tile & 1);
-    unsigned char* const values = cta.shared + stage * Config::kStageBytes + side * (4 * Config::kBlockBytes);
-    if (Config::kMasked && mask.at_edge(position, Config::kGroupTokens) &&
-        ptx::any_of_warpgroup(2 + side, has_no_number(values))) {
-      multiply_seen(values, position, acc);
-      clear(values);
-    }
+    unsigned char* const values = values_of(tile);
     const std::uint64_t b = wgmma::descriptor<128, Config::kBlockBytes>(ptx::shared_address(values));
     const std::uint64_t a = wgmma::descriptor(weights);
     wgmma::fence();
@@ -142,14 +155,26 @@ struct Seesaw {
     wgmma::commit();
   }
 
-  /// The other warpgroup's tile: its weights may have other maxima.
-  __device__ __forceinline__ void add_other(std::uint32_t tile, int position, SeesawAccumulator<Config>& acc) const {
+  /// The other warpgroup's weights are there. They may have other maxima.
+  __device__ __forceinline__ void wait_weights(std::uint32_t tile, SeesawAccumulator<Config>& acc) const {
 #if __CUDA_ARCH__ >= 900
     ptx::wait_barrier(weighed + (side ^ 1) * 8, tile >> 1 & 1);
     const auto* maxima = reinterpret_cast<const float*>(cta.shared + Config::kMaximaOffset) + first_row(cta);
     const float raised[2] = {maxima[0], maxima[8]};
     acc.raise(raised);
-    add_values(tile, position, nullptr, acc);
+#endif
+  }
+
+  /// Waits until this warpgroup can begin its tile or add the other's, the one before it. Whether it can begin its own.
+  __device__ __forceinline__ bool own_comes_first(std::uint32_t own) const {
+#if __CUDA_ARCH__ >= 900
+    bool keys = false;
+    do {
+      keys = ptx::has_ended(filled + side * 16, own >> 1 & 1);
+    } while (!keys && !ptx::has_ended(weighed + (side ^ 1) * 8, (own - 1) >> 1 & 1));
+    return ptx::any_of_warpgroup(2 + side, keys);
+#else
+    return true;
 #endif
   }
 
@@ -165,7 +190,7 @@ struct Seesaw {
                                         SeesawWeights<Config>& p) const {
 #if __CUDA_ARCH__ >= 900
     float scale = cta.params.scale_log2;
-    const bool edge = Config::kMasked && mask.at_edge(position, Config::kGroupTokens);
+    const bool edge = at_edge(position);
     if (edge || kv_end - position < Config::kGroupTokens) {
       hide(position, edge, scale, s);
       scale = 1;
@@ -314,7 +339,8 @@ __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const
   const auto take_own = [&](int i, SeesawScores<Config>& s) {
     SeesawWeights<Config> p;
     seesaw.weigh(position(i), s, acc, p);
-    seesaw.add_values(state.tile + i, position(i), &p, acc);
+    seesaw.add_edge(state.tile + i, position(i), acc);
+    seesaw.add_values(state.tile + i, &p, acc);
     wait_products<Config>(nullptr, acc);
     seesaw.free_half(seesaw.side);
   };
@@ -324,20 +350,32 @@ __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const
     wait_products<Config>(&s, acc);
     take_own(0, s);
   }
+  const auto take_other = [&](int i) {
+    seesaw.wait_weights(state.tile + i, acc);
+    seesaw.add_edge(state.tile + i, position(i), acc);
+    seesaw.add_values(state.tile + i, nullptr, acc);
+    wait_products<Config>(nullptr, acc);
+    seesaw.free_half(other);
+  };
 #pragma unroll 1
   for (int i = stage == seesaw.side ? 2 : 1; i < tiles; i += 2) {
     SeesawScores<Config> s;
-    seesaw.start_scores(state.tile + i, s);
-    seesaw.add_other(state.tile + i - 1, position(i - 1), acc);
-    wait_products<Config>(&s, acc);
-    seesaw.free_half(other);
+    // Two ways to go on, one of them with what may be at an edge, made ptxas wait for each product.
+    if (Config::kMasked || seesaw.own_comes_first(state.tile + i)) {
+      seesaw.start_scores(state.tile + i, s);
+      seesaw.wait_weights(state.tile + i - 1, acc);
+      seesaw.add_edge(state.tile + i - 1, position(i - 1), acc);
+      seesaw.add_values(state.tile + i - 1, nullptr, acc);
+      wait_products<Config>(&s, acc);
+      seesaw.free_half(other);
+    } else {
+      take_other(i - 1);
+      seesaw.start_scores(state.tile + i, s);
+      wait_products<Config>(&s, acc);
+    }
     take_own(i, s);
   }
-  if (tiles > 0 && ((stage + tiles - 1) & 1) == other) {
-    seesaw.add_other(state.tile + tiles - 1, position(tiles - 1), acc);
-    wait_products<Config>(nullptr, acc);
-    seesaw.free_half(other);
-  }
+  if (tiles > 0 && ((stage + tiles - 1) & 1) == other) take_other(tiles - 1);
   state.tile += tiles;
 }
 
