@@ -62,9 +62,13 @@ struct SeesawState {
 template <class Config>
 using SeesawScores = float[Config::kGroupTokens / 8][4];
 
-/// The stage's weights as A operand in registers.
+/// What the scores of a stage become: the weights as A operand, by these maxima, and their sums before rounding.
 template <class Config>
-using SeesawWeights = std::uint32_t[Config::kGroupTokens / 16][4];
+struct SeesawWeights {
+  std::uint32_t p[Config::kGroupTokens / 16][4];
+  float maximum[2];
+  float sum[2];
+};
 
 /// The lane's first row; the second is 8 later.
 template <class Config>
@@ -147,7 +151,7 @@ struct Seesaw {
 #pragma unroll
     for (int k = 0; k < Config::kGroupTokens / 16; ++k) {
       if (own != nullptr) {
-        wgmma::multiply_wide<typename Config::Element>(acc.o, (*own)[k], wgmma::advance(b, k * 2048));
+        wgmma::multiply_wide<typename Config::Element>(acc.o, own->p[k], wgmma::advance(b, k * 2048));
       } else {
         wgmma::multiply_wide<typename Config::Element>(acc.o, wgmma::advance(a, k * 32), wgmma::advance(b, k * 2048));
       }
@@ -165,12 +169,13 @@ struct Seesaw {
 #endif
   }
 
-  /// Waits until this warpgroup can begin its tile or add the other's, the one before it. Whether it can begin its own.
+  /// Waits until this warpgroup can multiply its keys or add the other's tile, the one before it. Whether its keys are
+  /// all there.
   __device__ __forceinline__ bool own_comes_first(std::uint32_t own) const {
 #if __CUDA_ARCH__ >= 900
     bool keys = false;
     do {
-      keys = ptx::has_ended(filled + side * 16, own >> 1 & 1);
+      keys = ptx::has_ended(filled + side * 16 + 8, own >> 1 & 1);
     } while (!keys && !ptx::has_ended(weighed + (side ^ 1) * 8, (own - 1) >> 1 & 1));
     return ptx::any_of_warpgroup(2 + side, keys);
 #else
@@ -185,38 +190,61 @@ struct Seesaw {
 #endif
   }
 
-  /// Scores become weights, in registers and for the other warpgroup.
-  __device__ __forceinline__ void weigh(int position, SeesawScores<Config>& s, SeesawAccumulator<Config>& acc,
-                                        SeesawWeights<Config>& p) const {
-#if __CUDA_ARCH__ >= 900
+  /// Scores become weights. A maximum is raised where the scores outgrow it.
+  __device__ __forceinline__ void weigh(int position, SeesawScores<Config>& s, const float (&maximum)[2],
+                                        SeesawWeights<Config>& to) const {
+    using T = ptx::Traits<typename Config::Element>;
     float scale = cta.params.scale_log2;
-    const bool edge = at_edge(position);
-    if (edge || kv_end - position < Config::kGroupTokens) {
-      hide(position, edge, scale, s);
+    if (at_edge(position) || kv_end - position < Config::kGroupTokens || scale < 0) {
+      hide(position, scale, s);
       scale = 1;
     }
-    float raised[2];
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      float x = -INFINITY;
+      float x = fmaxf(s[0][2 * i], s[0][2 * i + 1]);
 #pragma unroll
-      for (int n = 0; n < Config::kGroupTokens / 8; ++n) {
-        x = fmaxf(x, fmaxf(s[n][2 * i] * scale, s[n][2 * i + 1] * scale));
-      }
+      for (int n = 1; n < Config::kGroupTokens / 8; ++n) x = fmaxf(x, fmaxf(s[n][2 * i], s[n][2 * i + 1]));
       x = fmaxf(x, __shfl_xor_sync(~0U, x, 1));
-      x = fmaxf(x, __shfl_xor_sync(~0U, x, 2));
-      raised[i] = x > acc.maximum[i] + kSlack ? x : acc.maximum[i];
+      x = fmaxf(x, __shfl_xor_sync(~0U, x, 2)) * scale;
+      to.maximum[i] = x > maximum[i] + kSlack ? x : maximum[i];
+      to.sum[i] = 0;
     }
-    acc.raise(raised);
-    store_weights(s, scale, acc, p);
+#pragma unroll
+    for (int n = 0; n < Config::kGroupTokens / 8; ++n) {
+      float x[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) x[j] = ptx::exp2_approximate(__fmaf_rn(s[n][j], scale, -to.maximum[j >> 1]));
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        to.sum[i] += x[2 * i] + x[2 * i + 1];
+        to.p[n >> 1][(n & 1) * 2 + i] = T::pack(x[2 * i], x[2 * i + 1]);
+      }
+    }
+  }
+
+  /// Goes on with the weights' maxima and leaves the weights for the other warpgroup.
+  __device__ __forceinline__ void hand_over(const SeesawWeights<Config>& own, SeesawAccumulator<Config>& acc) const {
+#if __CUDA_ARCH__ >= 900
+    unsigned char* const to = cta.shared + Config::kWeightOffset + (cta.lane & 3) * 4;
+#pragma unroll
+    for (int n = 0; n < Config::kGroupTokens / 8; ++n) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        *reinterpret_cast<std::uint32_t*>(to + wgmma::swizzled(first_row(cta) + 8 * i, n)) =
+            own.p[n >> 1][(n & 1) * 2 + i];
+      }
+    }
     if ((cta.lane & 3) == 0) {
       auto* maxima = reinterpret_cast<float*>(cta.shared + Config::kMaximaOffset) + first_row(cta);
-      maxima[0] = raised[0];
-      maxima[8] = raised[1];
+      maxima[0] = own.maximum[0];
+      maxima[8] = own.maximum[1];
     }
     wgmma::publish();
     __syncwarp();
     if (cta.lane == 0) ptx::arrive(weighed + side * 8);
+    acc.raise(own.maximum);
+    acc.sum[0] += own.sum[0];
+    acc.sum[1] += own.sum[1];
 #endif
   }
 
@@ -235,7 +263,8 @@ struct Seesaw {
   }
 
   /// What is masked must be -inf after it is scaled, by whatever number.
-  __device__ __forceinline__ void hide(int position, bool edge, float scale, SeesawScores<Config>& s) const {
+  __device__ __forceinline__ void hide(int position, float scale, SeesawScores<Config>& s) const {
+    const bool edge = at_edge(position);
     const int query[2] = {mask.query(first_row(cta)), mask.query(first_row(cta) + 8)};
 #pragma unroll
     for (int n = 0; n < Config::kGroupTokens / 8; ++n) {
@@ -244,27 +273,6 @@ struct Seesaw {
         const int at = position + n * 8 + 2 * (cta.lane & 3) + (j & 1);
         const bool seen = at < kv_end && (!Config::kMasked || !edge || mask.sees(query[j >> 1], at));
         s[n][j] = seen ? s[n][j] * scale : -INFINITY;
-      }
-    }
-  }
-
-  __device__ __forceinline__ void store_weights(const SeesawScores<Config>& s, float scale,
-                                                SeesawAccumulator<Config>& acc, SeesawWeights<Config>& p) const {
-    using T = ptx::Traits<typename Config::Element>;
-    unsigned char* to = cta.shared + Config::kWeightOffset + (cta.lane & 3) * 4;
-#pragma unroll
-    for (int n = 0; n < Config::kGroupTokens / 8; ++n) {
-      float x[4];
-#pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        x[j] = ptx::exp2_approximate(__fmaf_rn(s[n][j], scale, -acc.maximum[j >> 1]));
-        acc.sum[j >> 1] += x[j];
-      }
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const std::uint32_t pair = T::pack(x[2 * i], x[2 * i + 1]);
-        p[n >> 1][(n & 1) * 2 + i] = pair;
-        *reinterpret_cast<std::uint32_t*>(to + wgmma::swizzled(first_row(cta) + 8 * i, n)) = pair;
       }
     }
   }
@@ -315,10 +323,10 @@ struct Seesaw {
   }
 };
 
-/// Ends the group of instructions under way and waits for it.
+/// All products that were started are done.
 template <class Config>
 __device__ __forceinline__ void wait_products(SeesawScores<Config>* s, SeesawAccumulator<Config>& acc) {
-  wgmma::commit_and_wait();
+  wgmma::wait<0>();
   if (s != nullptr) wgmma::hold(*s);
   wgmma::hold(acc.o);
 }
@@ -331,25 +339,24 @@ __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const
   const Seesaw<Config> seesaw(cta, item, rows, ring);
   const int first = first_token(cta, item, range);
   // The compiler has to see that all lanes take the same branches while products are under way.
-  const int tiles =
-      static_cast<int>(wgmma::uniform((item.kv_begin + range.end * Config::kTokens - first) / Config::kGroupTokens));
+  const int tiles = static_cast<int>(
+      wgmma::uniform((item.kv_begin + range.end * Config::kTokens - first) / Config::kGroupTokens));
   const auto position = [&](int i) { return first + i * Config::kGroupTokens; };
   const int stage = static_cast<int>(wgmma::uniform(state.tile & 1));  // of tile 0
   const int other = seesaw.side ^ 1;
-  const auto take_own = [&](int i, SeesawScores<Config>& s) {
-    SeesawWeights<Config> p;
-    seesaw.weigh(position(i), s, acc, p);
+  const auto weigh_own = [&](int i, SeesawWeights<Config>& own) {
+    SeesawScores<Config> s;
+    seesaw.start_scores(state.tile + i, s);
+    wait_products<Config>(&s, acc);
+    seesaw.weigh(position(i), s, acc.maximum, own);
+  };
+  const auto take_own = [&](int i, const SeesawWeights<Config>& own) {
+    seesaw.hand_over(own, acc);
     seesaw.add_edge(state.tile + i, position(i), acc);
-    seesaw.add_values(state.tile + i, &p, acc);
+    seesaw.add_values(state.tile + i, &own, acc);
     wait_products<Config>(nullptr, acc);
     seesaw.free_half(seesaw.side);
   };
-  if (tiles > 0 && stage == seesaw.side) {
-    SeesawScores<Config> s;
-    seesaw.start_scores(state.tile, s);
-    wait_products<Config>(&s, acc);
-    take_own(0, s);
-  }
   const auto take_other = [&](int i) {
     seesaw.wait_weights(state.tile + i, acc);
     seesaw.add_edge(state.tile + i, position(i), acc);
@@ -357,23 +364,31 @@ __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const
     wait_products<Config>(nullptr, acc);
     seesaw.free_half(other);
   };
+  if (tiles > 0 && stage == seesaw.side) {
+    SeesawWeights<Config> own;
+    weigh_own(0, own);
+    take_own(0, own);
+  }
 #pragma unroll 1
   for (int i = stage == seesaw.side ? 2 : 1; i < tiles; i += 2) {
-    SeesawScores<Config> s;
+    SeesawWeights<Config> own;
     // Two ways to go on, one of them with what may be at an edge, made ptxas wait for each product.
     if (Config::kMasked || seesaw.own_comes_first(state.tile + i)) {
+      SeesawScores<Config> s;
       seesaw.start_scores(state.tile + i, s);
       seesaw.wait_weights(state.tile + i - 1, acc);
       seesaw.add_edge(state.tile + i - 1, position(i - 1), acc);
       seesaw.add_values(state.tile + i - 1, nullptr, acc);
-      wait_products<Config>(&s, acc);
+      wgmma::wait<1>();
+      wgmma::hold(s);
+      seesaw.weigh(position(i), s, acc.maximum, own);
+      wait_products<Config>(nullptr, acc);
       seesaw.free_half(other);
     } else {
       take_other(i - 1);
-      seesaw.start_scores(state.tile + i, s);
-      wait_products<Config>(&s, acc);
+      weigh_own(i, own);
     }
-    take_own(i, s);
+    take_own(i, own);
   }
   if (tiles > 0 && ((stage + tiles - 1) & 1) == other) take_other(tiles - 1);
   state.tile += tiles;

@@ -59,11 +59,17 @@ __device__ __forceinline__ void commit() {
 #endif
 }
 
-/// Ends a group of instructions and waits for all of them.
-__device__ __forceinline__ void commit_and_wait() {
+/// Waits until at most so many groups are under way.
+template <int kPending>
+__device__ __forceinline__ void wait() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  asm volatile("wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;" ::: "memory");
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(kPending) : "memory");
 #endif
+}
+
+__device__ __forceinline__ void commit_and_wait() {
+  commit();
+  wait<0>();
 }
 
 /// What this thread wrote to shared memory becomes visible to matrix instructions of threads that it meets at a barrier
