@@ -74,15 +74,17 @@ template <class Config, class Meanwhile>
 __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const Rows& rows, int slot, int,
                                                   const SeesawAccumulator<Config>& acc, const Meanwhile& meanwhile) {
   store_sums(cta, acc);
+  const int row = static_cast<int>(threadIdx.x);
+  // Afterwards the other warpgroup may be at the next item.
+  const float maximum =
+      row < Config::kRows ? reinterpret_cast<const float*>(cta.shared + Config::kMaximaOffset)[row] : 0;
   const RowEnds<Config>& ends = end_rows<2>(cta, rows, slot < 0, meanwhile);
   if (slot < 0) {
     write_rows(cta, rows, acc, ends);
     return;
   }
   leave_partial(cta, acc, slot);
-  const int row = static_cast<int>(threadIdx.x);
   if (row < Config::kRows) {
-    const float maximum = reinterpret_cast<const float*>(cta.shared + Config::kMaximaOffset)[row];
     __stcg(reinterpret_cast<float2*>(cta.partial_sum(slot)) + row, make_float2(maximum, ends.sums[row]));
   }
 }

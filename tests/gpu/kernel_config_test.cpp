@@ -21,15 +21,18 @@ TEST(KernelConfig, NamesReadBack) {
   const KernelConfig config{2, 8, 3, 32, 4};
   EXPECT_EQ(to_string(config), "r2w8s3t32c4");
   EXPECT_EQ(parse_kernel_config("r2w8s3t32c4"), config);
-  const KernelConfig group{8, 4, 2, 16, 1, true};
+  const KernelConfig group{8, 4, 2, 16, 1, Team::group};
   EXPECT_EQ(to_string(group), "r8g4s2t16c1");
   EXPECT_EQ(parse_kernel_config("r8g4s2t16c1"), group);
   EXPECT_EQ(name_without_cluster(group), "r8g4s2t16");
+  const KernelConfig seesaw{8, 8, 2, 8, 1, Team::seesaw};
+  EXPECT_EQ(to_string(seesaw), "r8m8s2t8c1");
+  EXPECT_EQ(parse_kernel_config("r8m8s2t8c1"), seesaw);
 }
 
 TEST(KernelConfig, BadNamesAreRefused) {
-  for (const char* text : {"", "r1", "r1w4s4t16", "r1gs4t16c1", "r1x4s4t16c1", "r1w4s4t16c1x", "w4r1s4t16c1",
-                           "r0w4s4t16c1", "r1w4s4t16c99999999999"}) {
+  for (const char* text : {"", "r1", "r1w4s4t16", "r1gs4t16c1", "r1x4s4t16c1", "r1wm4s4t16c1", "r1w4s4t16c1x",
+                           "w4r1s4t16c1", "r0w4s4t16c1", "r1w4s4t16c99999999999"}) {
     EXPECT_THROW(parse_kernel_config(text), base::InputError) << text;
   }
 }
@@ -39,7 +42,7 @@ TEST(KernelConfig, NoKernelIsListedTwice) {
        {f16_d64_single_item_kernels(), f16_d128_single_item_kernels(), f16_d256_single_item_kernels(),
         bf16_d64_single_item_kernels(), bf16_d128_single_item_kernels(), bf16_d256_single_item_kernels(),
         f16_d64_group_kernels(), f16_d128_group_kernels(), f16_d256_group_kernels(), bf16_d64_group_kernels(),
-        bf16_d128_group_kernels(), bf16_d256_group_kernels()}) {
+        bf16_d128_group_kernels(), bf16_d256_group_kernels(), f16_latent_kernels(), bf16_latent_kernels()}) {
     std::set<const void*> functions;
     for (const DecodeKernel& kernel : kernels) functions.insert(kernel.function);
     EXPECT_EQ(functions.size(), kernels.size()) << "head_dim " << kernels.front().head_dim;
