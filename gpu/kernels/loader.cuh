@@ -144,7 +144,6 @@ class Loader {
     while (chunks_left_ == 0 && next_ >= 0) {
       const DeviceItem item = kKeepsFollowing ? following_ : load_item(params_, next_);
       start(item, chunk_range<Config>(item, cluster_shift<Config>(params_), rank_, warp_, row_block_));
-      if constexpr (!Config::kGroup) prefetch_queries(item);
     }
     return chunks_left_ > 0;
   }
@@ -181,26 +180,8 @@ class Loader {
     }
   }
 
-  /// Asks L2 for the queries of an item that the warps come to when its keys are there: while the memory is busy with
-  /// keys they would come long after these. The first warp does so for all.
-  __device__ __forceinline__ void prefetch_queries(const DeviceItem& item) const {
-    constexpr int kLines = Config::kHeadDim * 2 / 128;
-    const int first = row_block_ * Config::kRows;
-    const int rows = warp_ == 0 ? min(item.rows - first, Config::kRows) : 0;
-#pragma unroll 1
-    for (int index = lane_; index < rows * kLines; index += 32) {
-      int head = item.row_begin + first + index / kLines;
-      std::int64_t row = item.query_row;
-      for (; head >= item.head_count; head -= item.head_count) row += params_.query_heads;
-      ptx::prefetch_line(static_cast<const char*>(params_.q) + (row + head) * (Config::kHeadDim * 2) +
-                         index % kLines * 128);
-    }
-  }
-
   /// Bytes from a row's begin to what this lane copies first.
-  __device__ __forceinline__ int column() const {
-    return lane_ % kColumns * 16;
-  }
+  __device__ __forceinline__ int column() const { return lane_ % kColumns * 16; }
 
   template <int kCount>
   __device__ __forceinline__ void copy_blocks(std::uint32_t shared, const char* from, bool valid) const {
