@@ -20,7 +20,6 @@ struct Control {
   std::uint32_t next_list;          ///< of a queue
   std::uint32_t ours[kMaxPending];  ///< 1: this CTA merges pending[i]
   DeviceItem pending[kMaxPending];
-  DeviceItem following;  ///< the list's next item, which comes with the queries of the one before it (group.cuh)
   // Of recorder.cuh, thread 0 only.
   std::uint64_t began;           ///< the CTA
   std::uint64_t recorded_until;  ///< the end of what it recorded last

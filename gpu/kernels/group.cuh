@@ -9,16 +9,12 @@
 
 namespace splitwave::gpu {
 
-/// Requests the item's query rows, in blocks of 64 elements, and with them item `next` of the table. Rows that do not
-/// exist repeat the last one: what they give is not written.
+/// Requests the item's query rows, in blocks of 64 elements. Rows that do not exist repeat the last one: what they give
+/// is not written.
 template <class Config>
-__device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, const Rows& rows, int next) {
+__device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, const Rows& rows) {
 #if __CUDA_ARCH__ >= 900
   if (rows.count <= 0) return;
-  if (next >= 0 && threadIdx.x < sizeof(DeviceItem) / 16) {
-    ptx::copy_16(ptx::shared_address(&cta.control().following) + threadIdx.x * 16,
-                 reinterpret_cast<const uint4*>(cta.params.items + next) + threadIdx.x, true, kEvictNormal);
-  }
   constexpr int kColumns = Config::kHeadDim / 8;
   const HeadDivisor heads(rows.head_count);
   // Unrolled, a latent cache's wide rows took registers for every place of theirs throughout the kernel.
@@ -35,19 +31,6 @@ __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, co
   }
   ptx::arrive_after_copies(ptx::shared_address(&cta.control().queries));
 #endif
-}
-
-/// Asks L2 for an item's queries: while the memory is busy with other CTAs' keys they would come long after its own
-/// keys.
-template <class Config>
-__device__ __forceinline__ void prefetch_queries(const Cta<Config>& cta, const Rows& rows) {
-  constexpr int kLines = Config::kHeadDim * 2 / 128;
-  const HeadDivisor heads(rows.head_count);
-#pragma unroll 1
-  for (int index = static_cast<int>(threadIdx.x); index < rows.count * kLines; index += Config::kThreads) {
-    ptx::prefetch_line(static_cast<const char*>(cta.params.q) +
-                       row_index(rows, heads, index / kLines) * (Config::kHeadDim * 2) + index % kLines * 128);
-  }
 }
 
 /// What a kernel keeps of an item, and from item to item.
@@ -67,11 +50,11 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     return chunk_range<Config>(item, cta.shift(), cta.rank, member(cta), cta.row_block);
   };
   DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, index) : load_item(params, index);
-  if (!wait_after_fill) request_group_queries(cta, rows_of<Config>(params, item, cta.row_block), item.next);
+  if (!wait_after_fill) request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
   state.start(item, range_of(item));
   if (wait_after_fill) {
     ptx::wait_for_previous_kernel();
-    request_group_queries(cta, rows_of<Config>(params, item, cta.row_block), item.next);
+    request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
     wait_after_fill = false;
   }
   ItemAccumulator<Config> acc;
@@ -88,7 +71,6 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     if (active) {
       ptx::wait_barrier(ptx::shared_address(&cta.control().queries), state.queries);
       state.queries ^= 1;
-      if (more) prefetch_queries(cta, rows_of<Config>(params, cta.control().following, cta.row_block));
       if constexpr (Config::kLatent) {
         stream_latent_item(cta, item, range, rows, ring, state, acc);
       } else {
@@ -96,10 +78,10 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
       }
     }
     if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
-    const DeviceItem following = !more ? item : active ? cta.control().following : load_item(params, item.next);
+    const DeviceItem following = more ? load_item(params, item.next) : item;
     const auto go_on = [&] {
       state.end_item(range);
-      if (more) request_group_queries(cta, rows_of<Config>(params, following, cta.row_block), following.next);
+      if (more) request_group_queries(cta, rows_of<Config>(params, following, cta.row_block));
     };
     if (active) {
       const int slot = item.parts > 1 ? item.slot_begin + item.part : -1;

@@ -22,11 +22,6 @@ __device__ __forceinline__ void copy_16(std::uint32_t shared, const void* global
                : "memory");
 }
 
-/// Asks L2 for the line of 128 bytes that the address is in.
-__device__ __forceinline__ void prefetch_line(const void* global) {
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(global) : "memory");
-}
-
 __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }

@@ -99,7 +99,6 @@ __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const
     take_own(i, own);
   }
   if (tiles > 0 && ((stage + tiles - 1) & 1) == other) take_other(tiles - 1);
-  if (tiles == 0) seesaw.leave_maxima(acc.maximum);  // no weights came with any
   state.tile += tiles;
 }
 

@@ -7,16 +7,17 @@
 
 namespace splitwave::gpu {
 
-/// Leaves the warpgroups' sums where end_rows() finds them; the maxima are there. All threads, which are together
-/// afterwards.
+/// Leaves the warpgroups' sums and the maxima where end_rows() finds them. All threads, which are together afterwards.
 template <class Config>
 __device__ __forceinline__ void store_sums(const Cta<Config>& cta, const SeesawAccumulator<Config>& acc) {
   auto* sums = reinterpret_cast<float*>(cta.shared + Config::kSumsOffset) + warpgroup(cta) * Config::kRows;
+  auto* maxima = reinterpret_cast<float*>(cta.shared + Config::kMaximaOffset);
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     float sum = acc.sum[i] + __shfl_xor_sync(~0U, acc.sum[i], 1);
     sum += __shfl_xor_sync(~0U, sum, 2);
     sums[first_row(cta) + 8 * i] = sum;  // the lanes of a row write the same
+    maxima[first_row(cta) + 8 * i] = acc.maximum[i];
   }
   cta.sync();
 }

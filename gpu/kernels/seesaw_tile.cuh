@@ -223,13 +223,6 @@ struct Seesaw {
     }
   }
 
-  __device__ __forceinline__ void leave_maxima(const float (&maximum)[2]) const {
-    if ((cta.lane & 3) != 0) return;
-    auto* maxima = reinterpret_cast<float*>(cta.shared + Config::kMaximaOffset) + first_row(cta);
-    maxima[0] = maximum[0];
-    maxima[8] = maximum[1];
-  }
-
   /// Goes on with the weights' maxima and leaves the weights for the other warpgroup.
   __device__ __forceinline__ void hand_over(const SeesawWeights<Config>& own, SeesawAccumulator<Config>& acc) const {
 #if __CUDA_ARCH__ >= 900
@@ -242,7 +235,11 @@ struct Seesaw {
             own.p[n >> 1][(n & 1) * 2 + i];
       }
     }
-    leave_maxima(own.maximum);
+    if ((cta.lane & 3) == 0) {
+      auto* maxima = reinterpret_cast<float*>(cta.shared + Config::kMaximaOffset) + first_row(cta);
+      maxima[0] = own.maximum[0];
+      maxima[8] = own.maximum[1];
+    }
     wgmma::publish();
     __syncwarp();
     if (cta.lane == 0) ptx::arrive(weighed + side * 8);
