@@ -16,7 +16,7 @@ __device__ __forceinline__ void store_sums(const Cta<Config>& cta, const SeesawA
   for (int i = 0; i < 2; ++i) {
     float sum = acc.sum[i] + __shfl_xor_sync(~0U, acc.sum[i], 1);
     sum += __shfl_xor_sync(~0U, sum, 2);
-    sums[first_row(cta) + 8 * i] = sum;  // the lanes of a row write the same
+    if ((cta.lane & 3) == 0) sums[first_row(cta) + 8 * i] = sum;
     maxima[first_row(cta) + 8 * i] = acc.maximum[i];
   }
   cta.sync();
