@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gpu/device.h"
-#include "gpu/kernels/table.h"
+#include "gpu/team.h"
 #include "schedules/grid.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"

@@ -5,11 +5,9 @@
 #include <cstdint>
 #include <span>
 
-namespace splitwave::gpu {
+#include "gpu/team.h"
 
-/// How a CTA's warps share its work: each has tokens of its own; all multiply a stage of tokens together by wgmma
-/// (compute capability 9.0 alone), tokens and elements as M; or two warpgroups take turns at stages, rows as M.
-enum class Team : std::uint8_t { warps, group, seesaw };
+namespace splitwave::gpu {
 
 /// The compile-time shape of a decode kernel (config.cuh) and what the host needs to launch it.
 struct DecodeKernel {
