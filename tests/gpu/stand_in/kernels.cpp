@@ -350,7 +350,7 @@ std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16) {
   std::vector<DecodeKernel> all;
   for (const bool masked : {false, true}) {
     for (const std::int32_t row_tiles : {1, 2, 4}) {
-      add_both(all, {head_dim, head_dim, row_tiles, 4, 128, 2, 32, false, masked, false, 0, bf16, 0, 0, nullptr});
+      add_both(all, {head_dim, head_dim, row_tiles, 4, 128, 2, 32, false, masked, Team::warps, 0, bf16, 0, 0, nullptr});
     }
   }
   return all;
@@ -359,8 +359,8 @@ std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16) {
 std::vector<DecodeKernel> single_item_kernels(std::int32_t head_dim, bool bf16) {
   std::vector<DecodeKernel> all;
   for (const std::int32_t cluster : {1, 2, 4}) {
-    add_both(all, {head_dim, head_dim, 1, 4, 128, 2, 32, false, false, false, cluster, bf16, 0, 0, nullptr});
-    add_both(all, {head_dim, head_dim, 1, 4, 128, 1, 32, false, false, false, cluster, bf16, 0, 0, nullptr});
+    add_both(all, {head_dim, head_dim, 1, 4, 128, 2, 32, false, false, Team::warps, cluster, bf16, 0, 0, nullptr});
+    add_both(all, {head_dim, head_dim, 1, 4, 128, 1, 32, false, false, Team::warps, cluster, bf16, 0, 0, nullptr});
   }
   return all;
 }
@@ -369,7 +369,7 @@ std::vector<DecodeKernel> latent_kernels(bool bf16) {
   std::vector<DecodeKernel> all;
   for (const bool masked : {false, true}) {
     for (const std::int32_t row_tiles : {2, 4}) {
-      add_both(all, {576, 512, row_tiles, 4, 256, 2, 16, false, masked, true, 0, bf16, 0, 0, nullptr});
+      add_both(all, {576, 512, row_tiles, 4, 256, 2, 16, false, masked, Team::group, 0, bf16, 0, 0, nullptr});
     }
   }
   return all;
