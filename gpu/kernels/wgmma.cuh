@@ -67,6 +67,7 @@ __device__ __forceinline__ void wait() {
 #endif
 }
 
+/// Ends a group of instructions and waits for all of them.
 __device__ __forceinline__ void commit_and_wait() {
   commit();
   wait<0>();
