@@ -311,18 +311,8 @@ TEST_F(Correctness, HundredRunsAreBitwiseEqual) {
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   for (const KernelConfig& v : one_of_each_kind(w)) {
     const Plan plan = schedules::make_plan("lean+last_arriver", w, grid_for(w, v));
-    DeviceTensors on_device = DeviceTensors::upload(w, tensors);
-    Decoder decoder(capacity_of(w, plan, v));
-    decoder.set_plan(w, on_device.addressing(), plan, v);
-    HostResult first;
-    for (int i = 0; i < 100; ++i) {
-      on_device.poison_outputs();
-      decoder.launch(on_device.pointers(0));
-      decoder.synchronize();
-      const HostResult result = on_device.download();
-      if (i == 0) first = result;
-      ASSERT_TRUE(same_bits(first, result)) << i << " " << to_string(v);
-    }
+    testing::expect_repeatable(w, tensors, plan, v, 100);
+    if (HasFatalFailure()) return;
   }
 }
 

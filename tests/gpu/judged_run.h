@@ -80,6 +80,23 @@ inline std::vector<schedules::MergeKind> merges_alike(const schedules::Plan& pla
   return {schedules::MergeKind::kernel, schedules::MergeKind::host_cta, schedules::MergeKind::last_arriver};
 }
 
+/// Runs the plan so many times, on poisoned outputs: the same bits each time. The first other ones are fatal.
+inline void expect_repeatable(const workloads::Workload& w, const workloads::Tensors& tensors,
+                              const schedules::Plan& plan, const gpu::KernelConfig& v, int runs) {
+  gpu::DeviceTensors on_device = gpu::DeviceTensors::upload(w, tensors);
+  gpu::Decoder decoder(gpu::capacity_of(w, plan, v));
+  decoder.set_plan(w, on_device.addressing(), plan, v);
+  gpu::HostResult first;
+  for (int i = 0; i < runs; ++i) {
+    on_device.poison_outputs();
+    decoder.launch(on_device.pointers(0));
+    decoder.synchronize();
+    const gpu::HostResult result = on_device.download();
+    if (i == 0) first = result;
+    ASSERT_TRUE(same_bits(first, result)) << i << " " << gpu::to_string(v);
+  }
+}
+
 inline double worst_error(const std::vector<float>& output, const std::vector<double>& exact) {
   double worst = 0;
   for (std::size_t i = 0; i < output.size(); ++i) {
