@@ -17,7 +17,8 @@ __device__ __forceinline__ void store_sums(const Cta<Config>& cta, const SeesawA
     float sum = acc.sum[i] + __shfl_xor_sync(~0U, acc.sum[i], 1);
     sum += __shfl_xor_sync(~0U, sum, 2);
     if ((cta.lane & 3) == 0) sums[first_row(cta) + 8 * i] = sum;
-    maxima[first_row(cta) + 8 * i] = acc.maximum[i];
+    // Both warpgroups know them.
+    if ((cta.lane & 3) == 0 && warpgroup(cta) == 0) maxima[first_row(cta) + 8 * i] = acc.maximum[i];
   }
   cta.sync();
 }
