@@ -38,8 +38,8 @@ struct MemoryLaw {
 /// latency: also those that another CTA is waiting for.
 MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share, double waited_share);
 
-/// Share of DRAM's bandwidth that the workload's rows of K and V let through: one token's of one head, which lies
-/// between those of other heads, opens a DRAM page of its own for few bytes.
+/// Share of DRAM's bandwidth that the workload's rows of K and V let through where heads are read out of step: one
+/// token's of one head, which lies between those of other heads, opens a DRAM page of its own for few bytes.
 double row_share(const workloads::Workload& workload, const Machine& machine);
 
 /// Fills in the rates of `classes`: each CTA gets the least of its cap and a common level x,

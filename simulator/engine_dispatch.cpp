@@ -69,6 +69,28 @@ bool Engine::has_tokens(std::int32_t list) const {
   return std::any_of(items.begin(), items.end(), [](const schedules::Item& item) { return item.tokens() > 0; });
 }
 
+/// Whether the waves of the plan's lists fall out of step by themselves: those of kernels with rings whose lists are
+/// equal. Others are out of step by their lengths, or (Engine::has_room) by how memory serves them.
+bool Engine::falls_out_of_step() const {
+  if (!kernel_->refills_after_use || kernel_->most_tokens > 0 || plan_->lists() <= resident_ctas() ||
+      plan_->items.empty()) {
+    return false;
+  }
+  const std::int32_t tokens = plan_->items.front().tokens();
+  return std::all_of(plan_->items.begin(), plan_->items.end(),
+                     [&](const schedules::Item& item) { return item.tokens() == tokens; });
+}
+
+/// What stands for it: in the first wave the places of an SM, or every other SM where each has one place, end a start
+/// apart, so that one place's starts come while the others stream. What some streams have more others have less.
+double Engine::out_of_step_bytes(std::int32_t index, double start_seconds, double bytes_per_second) const {
+  const Slot& slot = slots_[static_cast<std::size_t>(index)];
+  const Group& group = groups_[static_cast<std::size_t>(slot.group)];
+  const std::int32_t places = std::max(2, options_.ctas_per_sm);
+  const std::int32_t place = options_.ctas_per_sm == 1 ? group.sm % 2 : index - group.first_slot;
+  return (place - 0.5 * (places - 1)) * std::min(start_seconds * bytes_per_second, slot.bytes / places);
+}
+
 void Engine::make_groups(std::int32_t first_wave) {
   const std::int32_t per_sm = options_.ctas_per_sm;
   const bool by_port = !kinds_.kind_of_sm.empty();
@@ -84,8 +106,14 @@ void Engine::make_groups(std::int32_t first_wave) {
     lists_of_sm_[cell] = cta;
   }
   if (grouped_) {
-    if (by_port) add_column(rows_, per_sm, kinds_.kind_of_sm);
-    group_alike(rows_, per_sm + (by_port ? 1 : 0), group_of_sm_);
+    std::int32_t width = per_sm;
+    if (by_port) add_column(rows_, width++, kinds_.kind_of_sm);
+    if (drifts_ && per_sm == 1) {
+      odd_sms_.resize(static_cast<std::size_t>(machine_->sms));
+      for (std::size_t sm = 0; sm < odd_sms_.size(); ++sm) odd_sms_[sm] = static_cast<std::int32_t>(sm % 2);
+      add_column(rows_, width++, odd_sms_);
+    }
+    group_alike(rows_, width, group_of_sm_);
   } else {
     std::iota(group_of_sm_.begin(), group_of_sm_.end(), 0);
   }
@@ -94,6 +122,8 @@ void Engine::make_groups(std::int32_t first_wave) {
 void Engine::start_first_wave() {
   const std::int32_t per_sm = options_.ctas_per_sm;
   const std::int32_t first_wave = std::min(plan_->lists(), resident_ctas());
+  first_wave_ = first_wave;
+  drifts_ = falls_out_of_step();
   const double launched = launch_seconds(*machine_, *kernel_);
   dispatcher_free_ = launched + first_wave * machine_->launch_seconds_per_cta;
   // CTAs that have no item, behind the last that has one, delay nobody.

@@ -83,6 +83,8 @@ class Engine {
   };
   bool has_tokens(std::int32_t list) const;
   void make_groups(std::int32_t first_wave);
+  bool falls_out_of_step() const;
+  double out_of_step_bytes(std::int32_t index, double start_seconds, double bytes_per_second) const;
   /// How a CTA comes to an item: as its first, as a further one, or as one whose loads began during the one before.
   enum class Entry : std::uint8_t { first, further, prefetched };
   void start_list(std::int32_t slot, std::int32_t list, double time, double lead, Entry entry);
@@ -147,6 +149,7 @@ class Engine {
   std::vector<std::int32_t> reading_sms_;  ///< of the first wave's CTAs that have tokens
   std::vector<std::int32_t> kind_of_list_;
   std::vector<std::int32_t> sm_of_cta_;
+  std::vector<std::int32_t> odd_sms_;
   std::vector<std::int32_t> rows_;
   std::vector<std::int32_t> lists_of_sm_;
   std::vector<std::int32_t> group_of_sm_;
@@ -160,10 +163,12 @@ class Engine {
   Fill fill_;
   double now_ = 0;
   double dispatcher_free_ = 0;
-  CtaCount busy_;   ///< CTAs at work
-  CtaCount ended_;  ///< at the present time; still busy for all else that happens at it
+  CtaCount busy_;                ///< CTAs at work
+  CtaCount ended_;               ///< at the present time; still busy for all else that happens at it
+  std::int32_t first_wave_ = 0;  ///< lists that begin at once
   std::int32_t next_list_ = 0;
   bool grouped_ = false;
+  bool drifts_ = false;  ///< falls_out_of_step()
 };
 
 }  // namespace splitwave::simulator

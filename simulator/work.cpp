@@ -64,6 +64,26 @@ Shares shares_of(const Workload& workload, const Plan& plan, const Machine& mach
   return {static_cast<double>(tokens.dram) / sum, static_cast<double>(tokens.dram + tokens.together) / sum};
 }
 
+/// Share of the lists beside which the next one reads the same tokens of the request's next KV head, all of one item:
+/// together they read whole rows of the cache.
+double in_step_share(const Workload& workload, const Plan& plan) {
+  std::int32_t in_step = 0;
+  for (std::int32_t list = 0; list + 1 < plan.lists(); ++list) {
+    const std::span<const schedules::Item> one = plan.list(list);
+    const std::span<const schedules::Item> next = plan.list(list + 1);
+    if (one.size() != 1 || next.size() != 1) continue;
+    const schedules::Item& a = one.front();
+    const schedules::Item& b = next.front();
+    const OutputTile& output = plan.outputs[static_cast<std::size_t>(a.output)];
+    const OutputTile& beside = plan.outputs[static_cast<std::size_t>(b.output)];
+    if (a.kv_begin == b.kv_begin && a.kv_end == b.kv_end && output.request == beside.request &&
+        schedules::kv_head(workload, output) != schedules::kv_head(workload, beside)) {
+      ++in_step;
+    }
+  }
+  return plan.lists() > 0 ? static_cast<double>(in_step) / plan.lists() : 0;
+}
+
 /// Counts the outputs' rows and finds the different heights of their tiles.
 void look_at_outputs(const Plan& plan, Work& work) {
   const std::int32_t first = plan.outputs.empty() ? 1 : plan.outputs.front().rows();
@@ -163,7 +183,8 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   // What asks for all of an item at once waits for no latency while it streams.
   const double bytes_in_flight = kernel.most_tokens > 0 ? kUnlimitedBytes : static_cast<double>(kernel.bytes_in_flight);
   work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
-  const double rows = row_share(workload, machine);
+  double rows = row_share(workload, machine);
+  if (rows < 1) rows += in_step_share(workload, plan) * (1 - rows);
   work.law.plateau *= rows;
   work.law.asymptote *= rows;
   // By how much L2 is nearer than memory does not depend on how a kernel asks.

@@ -11,7 +11,6 @@
 
 #include "schedules/cut.h"
 #include "schedules/rules/lean.h"
-#include "simulator/bandwidth.h"
 #include "simulator/merge.h"
 #include "simulator/simulate.h"
 
@@ -50,7 +49,7 @@ struct Facts {
 Facts facts_of(const Workload& workload, const simulator::Machine& machine) {
   Facts facts;
   const auto bytes = static_cast<double>(workloads::kv_bytes(workload));
-  facts.read_seconds = bytes / (machine.dram_bytes_per_second * simulator::row_share(workload, machine));
+  facts.read_seconds = bytes / machine.dram_bytes_per_second;
   facts.tokens = bytes / static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
   facts.outputs = static_cast<std::int64_t>(workload.requests.size()) * workload.geometry.kv_heads;
   facts.longest = workloads::padded_context_len(workload);

@@ -35,8 +35,9 @@ constexpr const char* kUsage = R"(usage:
       random workloads to judge on, as JSON Lines for compare -w
   accuracy --own-times RECORDS.jsonl
       the times of the project's own kernels in records of compare --executor cuda, as --write reads them
-  accuracy --judge-own TIMES.csv --workloads FILE.jsonl [--machine NAME|FILE] [--kernel FILE]
-      tables of such times on these workloads, for a machine and kernels of one's own (scripts/judge_gpu)
+  accuracy --judge-own TIMES.csv --workloads FILE.jsonl [--machine NAME|FILE] [--kernel FILE] [--rows]
+      tables of such times on these workloads, for a machine and kernels of one's own (scripts/judge_gpu); --rows: every
+      prediction
 )";
 
 /// Times of the project's own kernels and how their shapes were drawn.
@@ -124,7 +125,10 @@ studies::Target target_with(const std::string& machine, std::string kernel) {
 void print_own_tables(const Arguments& arguments) {
   const std::vector<accuracy::Point> points =
       accuracy::read_own_times(workloads::load(arguments.workloads), arguments.judge_own);
-  fmt::print("{}", accuracy::own_tables(accuracy::judge_own(points, target_with(arguments.machine, arguments.kernel))));
+  const studies::Target target = target_with(arguments.machine, arguments.kernel);
+  const std::vector<accuracy::JudgedPoint> judged = accuracy::judge_own(points, target);
+  fmt::print(
+      "{}", arguments.rows ? accuracy::all_predictions({}, judged, target.machine.name) : accuracy::own_tables(judged));
 }
 
 accuracy::Judged judge(const std::vector<accuracy::Point>& points, const std::string& machine_name) {
