@@ -26,8 +26,8 @@ struct GroupConfig {
   static constexpr int kLoaderThreads = kLatent ? 128 : 0;
   static constexpr int kAllThreads = kThreads + kLoaderThreads;
   /// Registers of a thread where those of loaders are given to the others (setmaxnreg); 0: all have alike.
-  static constexpr int kWorkRegisters = kAllThreads > 256 ? 224 : 0;
-  static constexpr int kLoaderRegisters = 56;
+  static constexpr int kWorkRegisters = kAllThreads > 256 ? 232 : 0;
+  static constexpr int kLoaderRegisters = 40;
   static_assert(kWorkRegisters == 0 || kWorkRegisters * kThreads + kLoaderRegisters * 128 <= 168 * kAllThreads);
   static constexpr int kStages = kStages_;
   static constexpr int kTokens = 16;                      ///< that a warp of each warpgroup loads at a time

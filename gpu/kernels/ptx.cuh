@@ -197,18 +197,6 @@ __device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_
       : "memory");
 }
 
-/// Whether the barrier's phase of this parity has ended.
-__device__ __forceinline__ bool has_ended(std::uint32_t barrier, std::uint32_t parity) {
-  std::uint32_t done = 0;
-  asm volatile(
-      "{\n.reg .pred done;\nmbarrier.test_wait.parity.acquire.cta.shared::cta.b64 done, [%1], %2;\n"
-      "selp.u32 %0, 1, 0, done;\n}"
-      : "=r"(done)
-      : "r"(barrier), "r"(parity)
-      : "memory");
-  return done != 0;
-}
-
 /// Arrival without release: a release here would wait for the thread's own copies from memory (0.5 us).
 __device__ __forceinline__ void cluster_arrive_relaxed() {
   asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");

@@ -41,64 +41,44 @@ __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const
   const auto position = [&](int i) { return first + i * Config::kGroupTokens; };
   const int stage = static_cast<int>(wgmma::uniform(state.tile & 1));  // of tile 0
   const int other = seesaw.side ^ 1;
-  const auto weigh_own = [&](int i, SeesawWeights<Config>& own) {
-    SeesawScores<Config> s;
-    seesaw.start_scores(state.tile + i, s);
+  const auto start_other = [&](int i) {
+    seesaw.wait_weights(state.tile + i, acc);
+    seesaw.add_edge(state.tile + i, position(i), acc);
+    seesaw.add_values(state.tile + i, nullptr, acc);
+  };
+  const auto take_own = [&](int i, SeesawScores<Config>& s) {
+    SeesawWeights<Config> own;
     seesaw.complete_scores(state.tile + i, s);
     wait_products<Config>(&s, acc);
     seesaw.weigh(position(i), s, acc.maximum, own);
-  };
-  const auto take_own = [&](int i, const SeesawWeights<Config>& own) {
     seesaw.hand_over(own, acc);
     seesaw.add_edge(state.tile + i, position(i), acc);
     seesaw.add_values(state.tile + i, &own, acc);
     wait_products<Config>(nullptr, acc);
     seesaw.free_half(seesaw.side);
   };
-  const auto take_other = [&](int i) {
-    seesaw.wait_weights(state.tile + i, acc);
-    seesaw.add_edge(state.tile + i, position(i), acc);
-    seesaw.add_values(state.tile + i, nullptr, acc);
-    wait_products<Config>(nullptr, acc);
-    seesaw.free_half(other);
-  };
   if (tiles > 0 && stage == seesaw.side) {
-    SeesawWeights<Config> own;
-    weigh_own(0, own);
-    take_own(0, own);
+    SeesawScores<Config> s;
+    seesaw.start_scores(state.tile, s);
+    take_own(0, s);
   }
 #pragma unroll 1
   for (int i = stage == seesaw.side ? 2 : 1; i < tiles; i += 2) {
-    SeesawWeights<Config> own;
-    // Two ways to go on, one of them with what may be at an edge, made ptxas wait for each product.
-    if (Config::kMasked || seesaw.own_comes_first(state.tile + i)) {
-      SeesawScores<Config> s;
-      seesaw.start_scores(state.tile + i, s);
-      seesaw.complete_scores(state.tile + i, s);
-      seesaw.wait_weights(state.tile + i - 1, acc);
-      seesaw.add_edge(state.tile + i - 1, position(i - 1), acc);
-      seesaw.add_values(state.tile + i - 1, nullptr, acc);
-      wait_products<Config>(&s, acc);
-      seesaw.free_half(other);
-      seesaw.weigh(position(i), s, acc.maximum, own);
-    } else if (seesaw.may_start(state.tile + i)) {
-      SeesawScores<Config> s;
-      seesaw.wait_weights(state.tile + i - 1, acc);
-      seesaw.add_values(state.tile + i - 1, nullptr, acc);
-      seesaw.start_scores(state.tile + i, s);
-      wgmma::wait<1>();
-      wgmma::hold(acc.o);
-      seesaw.free_half(other);
-      seesaw.complete_scores(state.tile + i, s);
-      wait_products<Config>(&s, acc);
-      seesaw.weigh(position(i), s, acc.maximum, own);
-    } else {
-      take_other(i - 1);
-      weigh_own(i, own);
-    }
-    take_own(i, own);
+    SeesawScores<Config> s;
+    start_other(i - 1);
+    // Behind the other's values, which are through by the time that the keys are there. To begin with the keys where
+    // they come first took more code, and as long.
+    seesaw.start_scores(state.tile + i, s);
+    wgmma::wait<1>();
+    wgmma::hold(acc.o);
+    seesaw.free_half(other);
+    take_own(i, s);
   }
-  if (tiles > 0 && ((stage + tiles - 1) & 1) == other) take_other(tiles - 1);
+  if (tiles > 0 && ((stage + tiles - 1) & 1) == other) {
+    start_other(tiles - 1);
+    wait_products<Config>(nullptr, acc);
+    seesaw.free_half(other);
+  }
   state.tile += tiles;
 }
 

@@ -161,29 +161,6 @@ struct Seesaw {
 #endif
   }
 
-  /// Whether the half of the tile's keys that comes first is there.
-  __device__ __forceinline__ bool may_start(std::uint32_t tile) const {
-#if __CUDA_ARCH__ >= 900
-    return ptx::any_of_warpgroup(2 + side, ptx::has_ended(filled + side * 16, tile >> 1 & 1));
-#else
-    return true;
-#endif
-  }
-
-  /// Waits until all keys of this warpgroup's tile are there, or the weights of the other's, the one before it. Whether
-  /// the keys are.
-  __device__ __forceinline__ bool own_comes_first(std::uint32_t own) const {
-#if __CUDA_ARCH__ >= 900
-    bool keys = false;
-    do {
-      keys = ptx::has_ended(filled + side * 16 + 8, own >> 1 & 1);
-    } while (!keys && !ptx::has_ended(weighed + (side ^ 1) * 8, (own - 1) >> 1 & 1));
-    return ptx::any_of_warpgroup(2 + side, keys);
-#else
-    return true;
-#endif
-  }
-
   /// This warpgroup needs a half of the stage no more: of its own the first, of the other's the second.
   __device__ __forceinline__ void free_half(int stage) const {
 #if __CUDA_ARCH__ >= 900
