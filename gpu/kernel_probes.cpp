@@ -72,7 +72,7 @@ class ConfigProbes {
       for (const std::int32_t items : {2, 6}) time(ProbeKind::short_items, items, items, kFewTokens, false);
       crowd();
     }
-    if (!probe_.masked) waves();
+    waves();
     if (probe_.masked) return;  // kernels for single items have single queries
     if (!whole_item) time(ProbeKind::empty, 0, 1, 0, false);
     if (whole_item) {

@@ -41,6 +41,7 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   kernel.tile_tokens *= costs.cluster;
   kernel.most_tokens *= costs.cluster;
   kernel.crowded_clocks = costs.crowded_clocks;
+  kernel.later_start_seconds = costs.later_start_seconds;
   for (double* clocks : {&kernel.chain_clocks, &kernel.single_item_chain_clocks, &kernel.paged_chain_clocks,
                          &kernel.paged_single_item_chain_clocks, &kernel.crowded_clocks}) {
     *clocks /= costs.cluster;
@@ -152,6 +153,8 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
   }
   if (!paged) return result;
   result.prologue_seconds += kernel.paged_seconds;
+  result.item_seconds += kernel.paged_item_seconds;
+  result.item_crowded_seconds += kernel.paged_item_crowded_seconds;
   // Looking pages up takes instructions, of a CTA's chain and of its SM alike.
   if (kernel.chain_clocks > 0) result.crowded_clocks *= kernel.paged_chain_clocks / kernel.chain_clocks;
   return result;

@@ -124,6 +124,7 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
         lead += kernel_->item_seconds;
       }
       lead += entry == Entry::prefetched ? queue_seconds(bytes, start) : fill_seconds(bytes, start);
+      if (entry == Entry::first && slot.list >= first_wave_) lead += later_start_seconds(lead, bytes, start);
       if (drifts_ && slot.list < first_wave_) slot.bytes += out_of_step_bytes(index, lead, start.share);
       result_->slot_seconds.ramp += w * lead;
       return enter_timed(index, time + lead);

@@ -124,6 +124,7 @@ class Engine {
   double arithmetic_tiles(std::int32_t tokens) const;
   double fill_seconds(double bytes, const Fill& start) const;
   double queue_seconds(double bytes, const Fill& start) const;
+  double later_start_seconds(double lead, double bytes, const Fill& start) const;
   double end_of_arithmetic(const Slot& slot, const schedules::Item& item);
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;
   double arithmetic_seconds(const Slot& slot, const schedules::Item& item) const;

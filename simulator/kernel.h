@@ -93,14 +93,17 @@ struct KernelProfile {
   double item_crowded_seconds = 0;  ///< in place of item_seconds with as many CTAs on an SM as fit
   double crowd_start_seconds = 0;   ///< more of the first prologue if as many CTAs start as fit on the device
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
-  double queue_list_seconds = 0;               ///< for a worker to take a list from a queue and begin anew
-  bool reads_table = false;                    ///< the first item is looked up in memory, which is cold if K and V are
+  double later_start_seconds = 0;  ///< more of the prologue in the place of a CTA that has ended, among others' ends
+  double queue_list_seconds = 0;   ///< for a worker to take a list from a queue and begin anew
+  bool reads_table = false;        ///< the first item is looked up in memory, which is cold if K and V are
   /// Masked: more of an item of which some rows see not all, for two queries in the rows that a CTA takes, and for each
   /// further one.
   double edge_seconds = 0;
   double edge_query_seconds = 0;
-  double paged_seconds = 0;             ///< more of the prologue with paged K and V: the first look-up
-  std::int32_t merge_batch_splits = 0;  ///< partials that a merge asks for at a time; 0: all
+  double paged_seconds = 0;               ///< more of the prologue with paged K and V: the first look-up
+  double paged_item_seconds = 0;          ///< more of item_seconds with paged K and V
+  double paged_item_crowded_seconds = 0;  ///< more of item_crowded_seconds there
+  std::int32_t merge_batch_splits = 0;    ///< partials that a merge asks for at a time; 0: all
   std::int32_t merge_rows = 0;     ///< of a partial that a waiting CTA loads, of its own tile or of those behind it
   double merge_batch_seconds = 0;  ///< of each further batch
   double merge_kernel_batch_seconds = 0;       ///< the same of a separate merge kernel
@@ -132,6 +135,7 @@ struct ClusterCosts {
   double fixed_seconds = 0;              ///< prologue and epilogue of the kernel that runs any plan; 0: there is none
   double single_item_fixed_seconds = 0;  ///< of the one for lists of one item; 0: there is none
   double crowded_clocks = 0;             ///< KernelProfile::crowded_clocks, for a token of one CTA
+  double later_start_seconds = 0;        ///< KernelProfile::later_start_seconds
 };
 
 /// One variant of a kernel file: a kernel and the geometries that it is for.

@@ -118,6 +118,8 @@ void read_config(KernelVariant& variant, Constants& constants) {
   take(kernel.edge_query_seconds, constants.optional_number("edge_per_query", "ns", 1e-9, 0, 1e6));
   take(kernel.queue_list_seconds, constants.optional_number("queue_list", "ns", 1e-9, 0, 1e6));
   take(kernel.paged_seconds, constants.optional_number("paged", "ns", 1e-9, 0, 1e6));
+  take(kernel.paged_item_seconds, constants.optional_number("paged_item", "ns", 1e-9, 0, 1e6));
+  take(kernel.paged_item_crowded_seconds, constants.optional_number("paged_item_crowded", "ns", 1e-9, 0, 1e6));
   if (constants.optional_number("most_tokens", "token", 1, 1, 1 << 20)) {
     kernel.most_tokens = constants.integer("most_tokens", "token", 1, 1 << 20);
   }
@@ -131,8 +133,10 @@ void read_config(KernelVariant& variant, Constants& constants) {
   } else if (const auto ring = constants.optional_number("crowded_clocks", "clock", 1, 0, 1e6)) {
     crowded.assign(sizes.size(), *ring);
   }
+  std::vector<double> later(sizes.size(), 0);
+  if (constants.has("later_start")) later = constants.numbers("later_start", "ns", 1e-9, 0, 1e6, sizes.size());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    variant.clusters.push_back({sizes[i], fixed[i], single[i], crowded[i]});
+    variant.clusters.push_back({sizes[i], fixed[i], single[i], crowded[i], later[i]});
   }
 }
 

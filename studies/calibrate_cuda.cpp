@@ -182,6 +182,7 @@ void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes, dou
   ProbeBase base;
   base.launch_seconds = first_launch;
   base.launch_later_seconds = work.machine.launch_seconds - first_launch;
+  base.launch_seconds_per_cta = work.machine.launch_seconds_per_cta;
   base.ring_l2_seconds = work.ring_latency - (work.machine.dram_latency_seconds - work.machine.l2_latency_seconds);
   base.ring_l2_bytes_per_second = work.ring_l2_rate;
   base.clock_hz = work.machine.clock_hz;

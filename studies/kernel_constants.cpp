@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "simulator/traffic.h"
+#include "studies/probe_times.h"
 
 namespace splitwave::studies {
 namespace {
@@ -27,56 +28,6 @@ KernelConfig without_cluster(KernelConfig config) {
 double rounded(double value) {
   return std::stod(fmt::format("{:.5g}", value));
 }
-
-/// Median of the probe in ns, or nothing if it was not made.
-class Times {
- public:
-  explicit Times(const ProbedConfig& probed) : probed_(probed) {}
-
-  std::optional<double> find(std::int32_t cluster, bool any_plan, ProbeKind kind, std::int32_t count,
-                             bool paged = false) const {
-    for (const KernelProbe& probe : probed_.probes) {
-      if (probe.config.cluster == cluster && probe.any_plan == any_plan && probe.kind == kind && probe.count == count &&
-          probe.paged == paged) {
-        return probe.seconds * 1e9;
-      }
-    }
-    return std::nullopt;
-  }
-  double at(std::int32_t cluster, bool any_plan, ProbeKind kind, std::int32_t count, bool paged = false) const {
-    return find(cluster, any_plan, kind, count, paged).value();
-  }
-  /// What one more takes, from 2 and 6.
-  double each(std::int32_t cluster, bool any_plan, ProbeKind kind, bool paged = false) const {
-    return (at(cluster, any_plan, kind, 6, paged) - at(cluster, any_plan, kind, 2, paged)) / 4;
-  }
-  /// What the first of several takes. Unlike the probes of one item, rows share queries in pairs.
-  double first(std::int32_t cluster, ProbeKind kind, bool paged = false) const {
-    return at(cluster, true, kind, 2, paged) - each(cluster, true, kind, paged);
-  }
-  std::int32_t round(std::int32_t cluster) const {
-    KernelConfig config = probed_.config;
-    config.cluster = cluster;
-    return gpu::round_tokens(config);
-  }
-  /// A round's arithmetic, of the eight after each stage's first one.
-  double chain(std::int32_t cluster, bool any_plan, bool paged = false) const {
-    const std::int32_t tokens = round(cluster);
-    return (at(cluster, any_plan, ProbeKind::item, (probed_.config.stages + 8) * tokens, paged) -
-            at(cluster, any_plan, ProbeKind::item, probed_.config.stages * tokens, paged)) /
-           8;
-  }
-  /// What the first rounds of the stages behind the first one take longer, each.
-  double first_rounds(bool any_plan) const {
-    const std::int32_t further = probed_.config.stages - 1;
-    const double rounds =
-        at(1, any_plan, ProbeKind::item, probed_.config.stages * round(1)) - at(1, any_plan, ProbeKind::item, round(1));
-    return rounds / further - chain(1, any_plan);
-  }
-
- private:
-  const ProbedConfig& probed_;
-};
 
 /// The constants of one config as they are written.
 class Writer {
@@ -98,6 +49,7 @@ class Writer {
       fixed();
       chains();
       items();
+      later_starts();
       merges();
     }
     paged();
@@ -164,7 +116,8 @@ class Writer {
     add("most_tokens", "token", times_.round(1), "derived");
     add("crowded_clocks", "clock", crowded_clocks);
     table();
-    single_crowd_start();
+    const double two = times_.at(1, false, ProbeKind::waves, 2);
+    add_ns("single_item_crowd_start", two - 2 * times_.each(1, false, ProbeKind::waves) - launch_);
   }
 
   void table() {
@@ -172,16 +125,12 @@ class Writer {
     add_ns("table", times_.at(1, false, ProbeKind::table, round) - times_.at(1, false, ProbeKind::item, round));
   }
 
-  void single_crowd_start() {
-    const double two = times_.at(1, false, ProbeKind::waves, 2);
-    add_ns("single_item_crowd_start", two - 2 * times_.each(1, false, ProbeKind::waves) - launch_);
-  }
-
   /// Prologue and epilogue. Two queries cannot have no tokens: what a list takes besides its rounds and a latency.
   void fixed() {
     if (probed_.masked) {
       add("fixed", "ns", by_cluster([&](std::int32_t c) {
-            return times_.first(c, ProbeKind::unhidden) - times_.chain(c, true) - latency_ - transfer(c) - launch_;
+            return times_.first(c, true, ProbeKind::unhidden) - times_.chain(c, true) - latency_ - transfer(c) -
+                   launch_;
           }));
       edge();
       add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
@@ -193,16 +142,14 @@ class Writer {
     add("fixed", "ns", empty(true));
     const bool single_item = probed_.resources.front().single_item;
     add("single_item_fixed", "ns", single_item ? empty(false) : by_cluster([](std::int32_t) { return 0.0; }));
-    if (!single_item) return;
-    table();
-    single_crowd_start();
+    if (single_item) table();
   }
 
   /// What it costs that rows see different tokens: two queries in the probes of several items, and one more, as the
   /// probes of one item give each row a query of its own (FlashAttention-2's tiles).
   void edge() {
     add_ns("edge", times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::unhidden));
-    const double first = times_.first(1, ProbeKind::items);
+    const double first = times_.first(1, true, ProbeKind::items);
     const double rows = 8 * probed_.config.row_tiles;
     add_ns("edge_per_query", (times_.at(1, true, ProbeKind::item, times_.round(1)) - first) / (rows - 2));
   }
@@ -237,24 +184,58 @@ class Writer {
     add("partial_tile", "1", rounded(std::clamp(share, 0.0, 1.0)));
   }
 
+  /// The key of the prologue and epilogue of lists of one item.
+  const char* fixed_key() const { return probed_.resources.front().single_item ? "single_item_fixed" : "fixed"; }
+
+  /// What a further item takes beside its round, and how much more of it with as many CTAs on an SM as fit.
+  std::pair<double, double> item_costs(bool pages) const {
+    const ProbeKind kind = probed_.masked ? ProbeKind::unhidden : ProbeKind::items;
+    const double epilogue = constants_[fixed_key()]["value"][0].get<double>() / 2;
+    const double alone = times_.each(1, true, kind, pages) - times_.chain(1, true, pages) - epilogue;
+    const double crowd =
+        times_.each(1, true, ProbeKind::crowd, pages) - times_.each(1, true, ProbeKind::short_items, pages);
+    return {std::max(0.0, alone), std::max(0.0, crowd)};
+  }
+
   void items() {
     const double each = times_.each(1, true, ProbeKind::items);
-    const double unhidden = probed_.masked ? times_.each(1, true, ProbeKind::unhidden) : each;
-    const double epilogue =
-        constants_[probed_.resources.front().single_item ? "single_item_fixed" : "fixed"]["value"][0].get<double>() / 2;
-    const double item = std::max(0.0, unhidden - times_.chain(1, true) - epilogue);
-    const double crowd = times_.each(1, true, ProbeKind::crowd) - times_.each(1, true, ProbeKind::short_items);
+    const auto [item, crowd] = item_costs(false);
     add_ns("item", item);
-    add_ns("item_crowded", item + std::max(0.0, crowd));
+    add_ns("item_crowded", item + crowd);
     add_ns("crowd_start",
-           times_.at(1, true, ProbeKind::crowd, 2) - times_.at(1, true, ProbeKind::short_items, 2) - 2 * crowd);
+           times_.at(1, true, ProbeKind::crowd, 2) - times_.at(1, true, ProbeKind::short_items, 2) -
+               2 * (times_.each(1, true, ProbeKind::crowd) - times_.each(1, true, ProbeKind::short_items)));
     const double list = times_.each(1, true, ProbeKind::queue);
     add_ns("queue_list", list - each - latency_);
-    add_ns("queue_prologue", times_.first(1, ProbeKind::queue) - times_.first(1, ProbeKind::items));
+    add_ns("queue_prologue", times_.first(1, true, ProbeKind::queue) - times_.first(1, true, ProbeKind::items));
+  }
+
+  /// A wave of CTAs of few tokens, each as if alone, as the constants have it: with the clusters' size number i.
+  double wave_of_lone(std::size_t i) const {
+    const std::int32_t cluster = probed_.clusters[i];
+    const double tokens = gpu::kFewTokens / static_cast<double>(times_.round(cluster));
+    const double least = constants_["partial_tile"]["value"].get<double>();
+    const double edge = probed_.masked ? constants_["edge"]["value"].get<double>() : 0;
+    const double dispatch = probed_.resources[i].where.workers * base_.launch_seconds_per_cta * 1e9;
+    return dispatch + constants_[fixed_key()]["value"][i].get<double>() + latency_ + transfer(cluster) * tokens + edge +
+           times_.chain(cluster, probed_.masked) * (least + (1 - least) * tokens);
+  }
+
+  /// What such a CTA takes longer in the place of one that has ended, on a full device.
+  void later_starts() {
+    Json later = Json::array();
+    for (std::size_t i = 0; i < probed_.clusters.size(); ++i) {
+      const double wave = times_.each(probed_.clusters[i], false, ProbeKind::waves);
+      later.push_back(rounded(std::max(0.0, wave - wave_of_lone(i))));
+    }
+    add("later_start", "ns", later);
+    if (!probed_.resources.front().single_item) return;
+    const double first = times_.first(1, false, ProbeKind::waves);
+    add_ns("single_item_crowd_start", first - launch_ - wave_of_lone(0));
   }
 
   void merges() {
-    const Times& times = merge_times_;
+    const ProbeTimes& times = merge_times_;
     const double one = times.at(1, true, ProbeKind::item, times.round(1));
     const auto more = [&](ProbeKind kind, std::int32_t parts) { return times.at(1, true, kind, parts) - one; };
     const double two = more(ProbeKind::splits, 2);
@@ -295,11 +276,15 @@ class Writer {
     const std::optional<double> found = times_.find(1, any_plan, ProbeKind::item, round, true);
     if (!found) return;
     const auto prologue = [&](bool pages) {
-      return times_.first(1, ProbeKind::items, pages) - times_.chain(1, true, pages);
+      return times_.first(1, true, ProbeKind::items, pages) - times_.chain(1, true, pages);
     };
     add_ns("paged",
            probed_.masked ? prologue(true) - prologue(false) : *found - times_.at(1, any_plan, ProbeKind::item, round));
     if (probed_.config.stages == 1) return;
+    const auto [item, crowd] = item_costs(false);
+    const auto [paged_item, paged_crowd] = item_costs(true);
+    add_ns("paged_item", paged_item - item);
+    add_ns("paged_item_crowded", paged_item + paged_crowd - item - crowd);
     add_clocks("paged_chain_clocks", times_.chain(1, true, true), round);
     if (probed_.resources.front().single_item)
       add_clocks("paged_single_item_chain_clocks", times_.chain(1, false, true), round);
@@ -307,8 +292,8 @@ class Writer {
 
   const ProbedConfig& probed_;
   const ProbeBase& base_;
-  Times times_;
-  Times merge_times_;
+  ProbeTimes times_;
+  ProbeTimes merge_times_;
   double launch_ = 0;
   double latency_ = 0;
   Json constants_ = Json::object();

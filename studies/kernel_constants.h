@@ -27,6 +27,7 @@ std::vector<ProbedConfig> gather(const std::vector<gpu::KernelProbe>& probes);
 struct ProbeBase {
   double launch_seconds = 0;            ///< while the probes were made
   double launch_later_seconds = 0;      ///< by which launches have become longer since
+  double launch_seconds_per_cta = 0;    ///< of a grid of many
   double ring_l2_seconds = 0;           ///< latency of a ring of copies from L2
   double ring_l2_bytes_per_second = 0;  ///< of an SM that reads L2 alone
   double clock_hz = 0;

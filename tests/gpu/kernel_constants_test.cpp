@@ -18,54 +18,78 @@ constexpr double kNs = 1e-9;
 constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle = 1500, kChainAny = 400,
                  kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300,
                  kFirstRound = 70, kCrowd = 150, kShort = 0.4 * kChainAny * (1 - 16.0 / 64), kLater = 170,
-                 kTraffic = 120;
+                 kTraffic = 120, kPagedItem = 260, kPagedCrowd = 180, kDispatch = 264 * 0.5, kLaterStart = 480,
+                 kCrowdStart = 230;
+/// A quarter of a round in a CTA alone: 16 tokens of 512 bytes at 250 GB/s.
+constexpr double kFew = kEmptySingle + kLatency + (0.6 + 0.4 / 4) * kChainSingle + 16 * 512 / 250.0;
 
 /// Probes of r1w4s2t16, clusters of 1, in nanoseconds.
 class Probes {
  public:
   std::vector<gpu::KernelProbe> make() {
-    const std::int32_t round = 64;
-    for (const bool any : {true, false}) {
-      const double empty = kLaunch + (any ? kEmptyAny : kEmptySingle);
-      add(ProbeKind::empty, 0, any, empty);
-      for (const std::int32_t rounds : {1, 2, 10}) {
-        add(ProbeKind::item, rounds * round, any,
-            empty + kLatency + rounds * (any ? kChainAny : kChainSingle) + (rounds > 1 ? kFirstRound : 0));
-      }
-    }
-    const double each = kChainAny + kEmptySingle / 2 + kItem;
-    const double first = kLaunch + kEmptyAny + kLatency + kChainAny;
+    for (const bool any : {true, false}) single_items(any);
+    lists();
+    paged_ = true;
+    for (const bool any : {true, false}) single_items(any);
+    lists();
+    paged_ = false;
     for (const std::int32_t count : {2, 6}) {
-      add(ProbeKind::items, count, true, first + (count - 1) * each);
-      add(ProbeKind::short_items, count, true, first + (count - 1) * (each - kShort));
-      add(ProbeKind::crowd, count, true, first + 200 + (count - 1) * (each - kShort));
-      add(ProbeKind::queue, count, true, first + 100 + (count - 1) * (each + kList));
-      add(ProbeKind::waves, count, false, kLaunch + count * 2000 + 300);
+      add(ProbeKind::queue, count, true, kFirst + 100 + (count - 1) * (kEach + kList));
+      add(ProbeKind::waves, count, false,
+          kLaunch + count * (kDispatch + kFew) + kCrowdStart + (count - 1) * kLaterStart);
     }
-    for (const std::int32_t parts : {2, 8, 32}) {
-      const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
-      add(ProbeKind::splits, parts, true, first + merge);
-      add(ProbeKind::kernel, parts, true, first + kCrowd + merge + 500 + kTraffic);
-      add(ProbeKind::lone_kernel, parts, true, first + merge + 500);
-      add(ProbeKind::unmerged, parts, true, first);
-    }
-    add(ProbeKind::unmerged, gpu::kMergedLists, true, first + kCrowd);
-    add(ProbeKind::table, round, false, kLaunch + kEmptySingle + kLatency + kChainSingle + 80);
+    merges();
+    add(ProbeKind::table, kRound, false, kLaunch + kEmptySingle + kLatency + kChainSingle + 80);
     return all_;
   }
 
  private:
+  static constexpr std::int32_t kRound = 64;
+  static constexpr double kEach = kChainAny + kEmptySingle / 2 + kItem;
+  static constexpr double kFirst = kLaunch + kEmptyAny + kLatency + kChainAny;
+
+  void single_items(bool any) {
+    const double empty = kLaunch + (any ? kEmptyAny : kEmptySingle);
+    add(ProbeKind::empty, 0, any, empty);
+    for (const std::int32_t rounds : {1, 2, 10}) {
+      add(ProbeKind::item, rounds * kRound, any,
+          empty + kLatency + rounds * (any ? kChainAny : kChainSingle) + (rounds > 1 ? kFirstRound : 0));
+    }
+  }
+
+  void lists() {
+    const double each = kEach + (paged_ ? kPagedItem : 0);
+    for (const std::int32_t count : {2, 6}) {
+      add(ProbeKind::items, count, true, kFirst + (count - 1) * each);
+      add(ProbeKind::short_items, count, true, kFirst + (count - 1) * (each - kShort));
+      add(ProbeKind::crowd, count, true, kFirst + 200 + (count - 1) * (each - kShort + (paged_ ? kPagedCrowd : 0)));
+    }
+  }
+
+  void merges() {
+    for (const std::int32_t parts : {2, 8, 32}) {
+      const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
+      add(ProbeKind::splits, parts, true, kFirst + merge);
+      add(ProbeKind::kernel, parts, true, kFirst + kCrowd + merge + 500 + kTraffic);
+      add(ProbeKind::lone_kernel, parts, true, kFirst + merge + 500);
+      add(ProbeKind::unmerged, parts, true, kFirst);
+    }
+    add(ProbeKind::unmerged, gpu::kMergedLists, true, kFirst + kCrowd);
+  }
+
   void add(ProbeKind kind, std::int32_t count, bool any, double ns) {
     gpu::KernelProbe probe;
     probe.geometry.head_dim = 128;
     probe.geometry.value_dim = 128;
     probe.config.stages = 2;
+    probe.paged = paged_;
     probe.kind = kind;
     probe.count = count;
     probe.any_plan = any;
     probe.seconds = ns * kNs;
     all_.push_back(probe);
   }
+  bool paged_ = false;
   std::vector<gpu::KernelProbe> all_;
 };
 
@@ -79,6 +103,7 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   ProbeBase base;
   base.launch_seconds = kLaunch * kNs;
   base.launch_later_seconds = kLater * kNs;
+  base.launch_seconds_per_cta = 0.5 * kNs;
   base.ring_l2_seconds = kLatency * kNs;
   base.ring_l2_bytes_per_second = 250e9;
   base.latency_scale = 0.5;
@@ -100,6 +125,11 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.item_seconds, kItem * kNs, 1e-12);
   EXPECT_NEAR(kernel.table_seconds, 80 * kNs, 1e-12);
   EXPECT_NEAR(kernel.crowd_start_seconds, 200 * kNs, 1e-12);
+  EXPECT_NEAR(kernel.single_item_crowd_start_seconds, kCrowdStart * kNs, 1e-12);
+  EXPECT_NEAR(kernel.later_start_seconds, kLaterStart * kNs, 1e-12);
+  EXPECT_NEAR(kernel.item_crowded_seconds, kItem * kNs, 1e-12);
+  EXPECT_NEAR(kernel.paged_item_seconds, kPagedItem * kNs, 1e-12);
+  EXPECT_NEAR(kernel.paged_item_crowded_seconds, (kPagedItem + kPagedCrowd) * kNs, 1e-12);
   EXPECT_NEAR(kernel.queue_list_seconds, (kList - kLatency) * kNs, 1e-12);
   EXPECT_NEAR(kernel.queue_prologue_seconds, 100 * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_seconds, kMerge * kNs, 1e-12);

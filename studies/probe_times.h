@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the probes of one kernel config took, and differences of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "gpu/kernel_probes.h"
+#include "studies/kernel_constants.h"
+
+namespace splitwave::studies {
+
+/// Medians of the probes in nanoseconds.
+class ProbeTimes {
+ public:
+  explicit ProbeTimes(const ProbedConfig& probed) : probed_(probed) {}
+
+  /// Nothing if the probe was not made.
+  std::optional<double> find(std::int32_t cluster, bool any_plan, gpu::ProbeKind kind, std::int32_t count,
+                             bool paged = false) const {
+    for (const gpu::KernelProbe& probe : probed_.probes) {
+      if (probe.config.cluster == cluster && probe.any_plan == any_plan && probe.kind == kind && probe.count == count &&
+          probe.paged == paged) {
+        return probe.seconds * 1e9;
+      }
+    }
+    return std::nullopt;
+  }
+  double at(std::int32_t cluster, bool any_plan, gpu::ProbeKind kind, std::int32_t count, bool paged = false) const {
+    return find(cluster, any_plan, kind, count, paged).value();
+  }
+  /// What one more takes, from 2 and 6.
+  double each(std::int32_t cluster, bool any_plan, gpu::ProbeKind kind, bool paged = false) const {
+    return (at(cluster, any_plan, kind, 6, paged) - at(cluster, any_plan, kind, 2, paged)) / 4;
+  }
+  /// What the first of several takes. Unlike the probes of one item, rows share queries in pairs.
+  double first(std::int32_t cluster, bool any_plan, gpu::ProbeKind kind, bool paged = false) const {
+    return at(cluster, any_plan, kind, 2, paged) - each(cluster, any_plan, kind, paged);
+  }
+  std::int32_t round(std::int32_t cluster) const {
+    gpu::KernelConfig config = probed_.config;
+    config.cluster = cluster;
+    return gpu::round_tokens(config);
+  }
+  /// A round's arithmetic, of the eight after each stage's first one.
+  double chain(std::int32_t cluster, bool any_plan, bool paged = false) const {
+    const std::int32_t tokens = round(cluster);
+    return (at(cluster, any_plan, gpu::ProbeKind::item, (probed_.config.stages + 8) * tokens, paged) -
+            at(cluster, any_plan, gpu::ProbeKind::item, probed_.config.stages * tokens, paged)) /
+           8;
+  }
+  /// What the first rounds of the stages behind the first one take longer, each.
+  double first_rounds(bool any_plan) const {
+    const std::int32_t further = probed_.config.stages - 1;
+    const double rounds = at(1, any_plan, gpu::ProbeKind::item, probed_.config.stages * round(1)) -
+                          at(1, any_plan, gpu::ProbeKind::item, round(1));
+    return rounds / further - chain(1, any_plan);
+  }
+
+ private:
+  const ProbedConfig& probed_;
+};
+
+}  // namespace splitwave::studies
