@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <optional>
 
-#include "gpu/kernel_probes.h"
 #include "studies/kernel_constants.h"
 
 namespace splitwave::studies {
