@@ -153,24 +153,24 @@ class ConfigProbes {
   void queue() {
     for (const std::int32_t lists : {2, 6}) {
       const Workload w = workload(lists, round_);
-      schedules::Grid grid;
-      grid.sms = 1;
-      grid.tile_q = 8 * probe_.config.row_tiles;
-      grid.tile_kv = kTileKv;
-      const Plan plan = schedules::make_plan("fa3", w, grid);
+      const Plan plan = schedules::make_plan("fa3", w, grid_of(1));
       report(ProbeKind::queue, lists, seconds_of(w, plan, probe_.config, true, options_), true);
     }
+  }
+
+  schedules::Grid grid_of(std::int32_t ctas) const {
+    schedules::Grid grid;
+    grid.sms = ctas;
+    grid.tile_q = 8 * probe_.config.row_tiles;
+    grid.tile_kv = kTileKv;
+    return grid;
   }
 
   std::int32_t resident() const { return residency(workload(1, kFewTokens), probe_.config).workers; }
 
   /// As many requests in each list, the rows of a request together.
   Plan even_lists(const Workload& w, std::int32_t lists) const {
-    schedules::Grid grid;
-    grid.sms = lists;
-    grid.tile_q = 8 * probe_.config.row_tiles;
-    grid.tile_kv = kTileKv;
-    return schedules::make_plan("lean+last_arriver", w, grid);
+    return schedules::make_plan("lean+last_arriver", w, grid_of(lists));
   }
 
   void crowd() {
@@ -180,9 +180,13 @@ class ConfigProbes {
     }
   }
 
+  /// Masked rows together as well, which FlashAttention-2's tiles would part by heads.
   void waves() {
+    const std::string schedule = probe_.masked ? fmt::format("fixed-size:{}", kFewTokens) : "fixed-split:1";
     for (const std::int32_t waves : {2, 6}) {
-      time_lists(ProbeKind::waves, waves, workload(waves * resident(), kFewTokens), false);
+      const Workload w = workload(waves * resident(), kFewTokens);
+      const Plan plan = schedules::make_plan(schedule, w, grid_of(waves * resident()));
+      report(ProbeKind::waves, waves, seconds_of(w, plan, probe_.config, false, options_), false);
     }
   }
 

@@ -28,7 +28,7 @@ enum class ProbeKind {
   short_items,  ///< one list of `count` items of 16 tokens
   crowd,        ///< such a list in each worker that is resident
   full,         ///< in each worker that is resident on kFullSms SMs an item of `count` tokens, K and V in L2
-  waves,        ///< `count` times as many items of few tokens as workers are resident, K and V in L2
+  waves,        ///< `count` times as many lists of one item of few tokens as workers are resident, K and V in L2
   table         ///< one of two items of different lengths, at most a round: items come from the table
 };
 std::string to_string(ProbeKind kind);

@@ -198,8 +198,10 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
     work.cold_seconds =
         machine.cold_seconds * new_pages(kv) * kernel.cold_loads + machine.first_burst_seconds.value_or(0);
     // Each launch reads the table that the one before has read: it is in L2 but for what came in between.
-    if (kernel.reads_table && !kept) {
-      work.table_seconds = machine.dram_latency_seconds - machine.l2_latency_seconds;
+    const bool pages = kernel.paged_seconds > 0 && workload.kv.layout == workloads::KvLayout::paged;
+    if (!kept) {
+      const double farther = machine.dram_latency_seconds - machine.l2_latency_seconds;
+      work.table_seconds = farther * ((kernel.reads_table ? 1 : 0) + (pages ? 1 : 0));
     }
   }
   return work;
