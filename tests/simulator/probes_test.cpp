@@ -21,10 +21,10 @@ struct Wave {
   auto operator<=>(const Wave&) const = default;
 };
 
-/// Nanoseconds of a further wave of items of 16 tokens on kernels that hold them, from launches of two and of six.
+/// Nanoseconds of a further wave of items of 16 tokens, from launches of two and of six.
 std::map<Wave, double> measured_waves() {
   std::ifstream file(SPLITWAVE_SOURCE_DIR "/docs/gpu/h200_microbenchmarks.csv");
-  const std::regex row(R"((r\d+w\d+s1t\d+c\d+)_d(\d+)_waves_single,([26]),[^,]*,[^,]*,([^,]*),ns,.*)");
+  const std::regex row(R"((r\d+[wg]\d+s\dt\d+c\d+)_d(64|128|256)_waves_single,([26]),[^,]*,[^,]*,([^,]*),ns,.*)");
   std::map<Wave, double> waves;
   std::smatch part;
   for (std::string line; std::getline(file, line);) {
@@ -45,11 +45,14 @@ double seconds(std::int32_t waves, const KernelProfile& kernel, workloads::Workl
   return simulate(workload, plan, machine, run.value(), {.l2 = L2State::warm}).seconds;
 }
 
+// Kernels that hold their items are made of this; rings start later by a constant of it, in CTAs of all sizes alike.
 TEST(Probes, WavesOfShortItemsAreGivenBackForEverySizeOfCluster) {
   const KernelFamily family = load_kernel(std::string(kOwnKernel));
   const Machine machine = load_machine("h200-calibrated");
   const std::map<Wave, double> waves = measured_waves();
-  ASSERT_GT(waves.size(), 30U);
+  ASSERT_GT(waves.size(), 100U);
+  double rings = 0;
+  double all = 0;
   for (const auto& [wave, nanoseconds] : waves) {
     workloads::Workload workload;
     workload.name = wave.config;
@@ -63,10 +66,14 @@ TEST(Probes, WavesOfShortItemsAreGivenBackForEverySizeOfCluster) {
       if (kernel.config != wave.config) continue;
       found = true;
       const double one = (seconds(6, kernel, workload, machine) - seconds(2, kernel, workload, machine)) / 4;
-      EXPECT_NEAR(one * 1e9, nanoseconds, 0.01 * nanoseconds) << wave.config << " " << wave.head_dim;
+      const bool ring = kernel.most_tokens == 0;
+      EXPECT_NEAR(one * 1e9, nanoseconds, (ring ? 0.12 : 0.01) * nanoseconds) << wave.config << " " << wave.head_dim;
+      rings += ring ? 1 : 0;
+      all += ring ? one * 1e9 / nanoseconds : 0;
     }
     EXPECT_TRUE(found) << wave.config;
   }
+  EXPECT_NEAR(all / rings, 1, 0.03);
 }
 
 }  // namespace

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// What happens between the waves of the project's own kernels: starts that others hide, starts in the place of a CTA
+// that has ended, and heads that are read side by side.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "schedules/schedules.h"
+#include "simulator/alternatives.h"
+#include "simulator/simulate.h"
+#include "workloads/load.h"
+
+namespace splitwave::simulator {
+namespace {
+
+KernelProfile kernel_of(const workloads::Workload& workload, const std::string& config, const Machine& machine) {
+  for (const KernelProfile& kernel : alternatives(load_kernel(std::string(kOwnKernel)), workload, machine, kAnyRows)) {
+    if (kernel.config == config) return kernel;
+  }
+  ADD_FAILURE() << "no kernel " << config;
+  return {};
+}
+
+double seconds(const std::string& schedule, const KernelProfile& kernel, const workloads::Workload& workload,
+               const Machine& machine, L2State l2 = L2State::cold) {
+  const schedules::Grid grid = grid_of(machine, kernel);
+  const schedules::Plan plan = schedules::make_plan(schedule, workload, grid);
+  const auto run = as_run(kernel, workload, plan, grid.resident());
+  return simulate(workload, plan, machine, run.value(), {.l2 = l2}).seconds;
+}
+
+// On an H200 FlashAttention-3's order of these CTAs takes 337 us, FlashAttention-2's 355 (docs/accuracy.md).
+TEST(Waves, HeadsThatNeighboursReadTogetherTakeWholeRows) {
+  const workloads::Workload workload = workloads::parse_spec("h=27/27,d=64:507q1s440");
+  Machine machine = load_machine("h200-calibrated");
+  const KernelProfile kernel = kernel_of(workload, "r1w4s4t16c1", machine);
+  const auto ratio = [&] {
+    return seconds("fixed-split:fa3", kernel, workload, machine) /
+           seconds("fixed-split:fa2", kernel, workload, machine);
+  };
+  EXPECT_LT(ratio(), 0.97);
+  machine.row_shares.clear();
+  EXPECT_NEAR(ratio(), 1, 0.01);
+}
+
+// Lists of which one is a token longer do not fall out of step by rule: nothing hides the starts of their waves.
+TEST(Waves, EqualListsHideTheStartsOfEachOther) {
+  workloads::Workload equal = workloads::parse_spec("h=8/8,d=128:400q1s256");
+  workloads::Workload unequal = equal;
+  unequal.requests.front().context_len += 1;
+  const Machine machine = load_machine("h200-calibrated");
+  const auto ratio = [&](const KernelProfile& kernel) {
+    return seconds("fixed-split:1", kernel, equal, machine) / seconds("fixed-split:1", kernel, unequal, machine);
+  };
+  const KernelProfile two_an_sm = kernel_of(equal, "r1w4s2t16c1", machine);
+  const KernelProfile one_an_sm = kernel_of(equal, "r1w4s4t16c1", machine);
+  EXPECT_LT(ratio(two_an_sm), 0.95);
+  EXPECT_LT(ratio(one_an_sm), 0.95);
+  equal.requests.resize(16);  // one wave
+  unequal.requests.resize(16);
+  EXPECT_GT(ratio(two_an_sm), 0.97);
+  EXPECT_GT(ratio(one_an_sm), 0.97);
+}
+
+TEST(Waves, ACtaInThePlaceOfAnEndedOneStartsLaterWhereAllAreAtTheirStarts) {
+  const Machine machine = load_machine("h200-calibrated");
+  workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:1q1s16");
+  KernelProfile with = kernel_of(workload, "r1w4s2t16c1", machine);
+  const double later = with.later_start_seconds;
+  ASSERT_GT(later, 100e-9);
+  KernelProfile without = with;
+  without.later_start_seconds = 0;
+  const auto more = [&](std::int32_t waves, std::int32_t tokens) {
+    const auto lists = static_cast<std::size_t>(waves * grid_of(machine, with).resident());
+    workload.requests.assign(lists, {1, tokens});
+    return seconds("fixed-split:1", with, workload, machine, L2State::warm) -
+           seconds("fixed-split:1", without, workload, machine, L2State::warm);
+  };
+  EXPECT_EQ(more(1, 16), 0);
+  EXPECT_LT(more(6, 16), 5.01 * later);
+  EXPECT_GT(more(6, 16), 3 * later);
+  EXPECT_LT(more(6, 16 * 1024), later);  // the others stream
+}
+
+TEST(Waves, PagesAreLookedUpForEachItemOfAList) {
+  const Machine machine = load_machine("h200-calibrated");
+  workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:12q1s64");
+  workload.kv.layout = workloads::KvLayout::paged;
+  workload.kv.page_size = 16;
+  KernelProfile with = kernel_of(workload, "r1w4s2t16c1", machine);
+  ASSERT_GT(with.paged_item_seconds, 50e-9);
+  KernelProfile without = with;
+  without.paged_item_seconds = without.paged_item_crowded_seconds = 0;
+  schedules::Grid grid = grid_of(machine, with);
+  grid.sms = grid.ctas_per_sm = 1;
+  const schedules::Plan plan = schedules::make_plan("lean+last_arriver", workload, grid);
+  const auto alone = [&](const KernelProfile& kernel) {
+    const auto run = as_run(kernel, workload, plan, 1);
+    return simulate(workload, plan, machine, run.value(), {.l2 = L2State::warm}).seconds;
+  };
+  EXPECT_NEAR(alone(with) - alone(without), 11 * with.paged_item_seconds, 1e-9);
+}
+
+}  // namespace
+}  // namespace splitwave::simulator
