@@ -53,7 +53,10 @@ double least_seconds_of_workers(const workloads::Workload& workload, const sched
   double all_sms = std::min(machine.sms * machine.sm_bytes_per_second, work.law.l2_bytes_per_second);
   if (work.law.dram_share > 0) all_sms = std::min(all_sms, work.law.plateau / work.law.dram_share);
   const double stream = std::max(bytes.all / all_sms, bytes.of_longest_list / lone_rate(work, machine));
-  const double before = launch_seconds(machine, kernel) + first_prologue_seconds(machine, kernel) + work.cold_seconds;
+  const double full = static_cast<double>(std::min(plan.lists(), resident_ctas(plan, resident))) / resident;
+  double before = launch_seconds(machine, kernel) + first_prologue_seconds(machine, kernel) + work.cold_seconds;
+  // A list without items has none of this.
+  if (bytes.all > 0) before += work.table_seconds + full * work.crowd_start_seconds + kernel.epilogue_seconds;
   return kSlack * (before + stream + separate_merge_seconds(workload, plan, machine, kernel));
 }
 

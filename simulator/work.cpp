@@ -39,10 +39,6 @@ double new_pages(double kv_bytes) {
   return std::min(1.0, kv_bytes / page_bytes);
 }
 
-std::int32_t resident_ctas(const Plan& plan, std::int32_t fit) {
-  return plan.dispatch == schedules::Dispatch::queue ? std::min(fit, plan.workers) : fit;
-}
-
 /// Shares of the K and V that the items read.
 struct Shares {
   double dram = 1;    ///< that DRAM delivers
@@ -148,6 +144,10 @@ void look_at_edges(const Workload& workload, const Plan& plan, Work& work) {
 }
 
 }  // namespace
+
+std::int32_t resident_ctas(const Plan& plan, std::int32_t fit) {
+  return plan.dispatch == schedules::Dispatch::queue ? std::min(fit, plan.workers) : fit;
+}
 
 Work make_work(const Workload& workload, const Plan& plan, const Machine& machine, const KernelProfile& kernel,
                const SimulateOptions& options, std::int32_t resident) {

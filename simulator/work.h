@@ -61,6 +61,9 @@ struct SimulateOptions {
   L2State l2 = L2State::cold;    ///< what is in L2 when the kernel starts
 };
 
+/// CTAs of the plan at a time where so many fit.
+std::int32_t resident_ctas(const schedules::Plan& plan, std::int32_t fit);
+
 /// `resident`: CTAs at a time.
 Work make_work(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
                const KernelProfile& kernel, const SimulateOptions& options, std::int32_t resident);
