@@ -10,6 +10,8 @@ export async function startBrowser(program) {
   const child = spawn(
     program,
     ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions",
+      // A tab that the browser believes unseen is given no frames, and a page that waits for one waits for ever.
+      "--disable-background-timer-throttling", "--disable-backgrounding-occluded-windows", "--disable-renderer-backgrounding",
       `--user-data-dir=${profile}`, "--remote-debugging-pipe", "about:blank"],
     { stdio: ["ignore", "ignore", "ignore", "pipe", "pipe"] },
   );
