@@ -16,8 +16,10 @@ const std::vector<std::int32_t>& groups_for(const Machine& machine, std::int32_t
 /// Pairs of SMs of one TPC, which are behind one port.
 void pair_up(const Machine& machine, Machine& result) {
   result.port_of_sm.clear();
+  result.side_of_sm.clear();
   for (std::size_t sm = 0; sm + 1 < machine.port_of_sm.size(); sm += 2) {
     result.port_of_sm.push_back(machine.port_of_sm[sm]);
+    if (!machine.side_of_sm.empty()) result.side_of_sm.push_back(machine.side_of_sm[sm]);
   }
   result.dispatch_order.clear();
   std::vector<bool> placed(machine.dispatch_order.size() / 2 + 1, false);
@@ -29,14 +31,21 @@ void pair_up(const Machine& machine, Machine& result) {
 }
 
 /// Larger clusters lie behind several ports of a GPC, which has as many of them as others: a GPC is their port.
-void spread_over_gpcs(const std::vector<std::int32_t>& sms_of_gpc, std::int32_t cluster, Machine& result) {
+void spread_over_gpcs(const Machine& machine, std::int32_t cluster, Machine& result) {
+  const std::vector<std::int32_t>& sms_of_gpc = groups_for(machine, cluster);
+  std::vector<std::int32_t> side_of_gpc(machine.side_of_sm.empty() ? 0 : sms_of_gpc.size());
+  for (std::size_t sm = 0; sm < machine.side_of_sm.size(); ++sm) {
+    side_of_gpc[static_cast<std::size_t>(machine.gpc_of_sm[sm])] = machine.side_of_sm[sm];
+  }
   result.port_of_sm.clear();
+  result.side_of_sm.clear();
   result.dispatch_order.clear();
   for (std::int32_t round = 0; static_cast<std::int32_t>(result.port_of_sm.size()) < result.sms; ++round) {
     for (std::size_t gpc = 0; gpc < sms_of_gpc.size(); ++gpc) {
       const bool room = round < (sms_of_gpc[gpc] + cluster - 1) / cluster || round > result.sms;
       if (!room || static_cast<std::int32_t>(result.port_of_sm.size()) == result.sms) continue;
       result.port_of_sm.push_back(static_cast<std::int32_t>(gpc));
+      if (!side_of_gpc.empty()) result.side_of_sm.push_back(side_of_gpc[gpc]);
     }
   }
 }
@@ -69,7 +78,7 @@ Machine clustered(const Machine& machine, std::int32_t cluster, std::int32_t per
   if (cluster == 2) {
     pair_up(machine, result);
   } else {
-    spread_over_gpcs(groups_for(machine, cluster), cluster, result);
+    spread_over_gpcs(machine, cluster, result);
   }
   return result;
 }

@@ -30,13 +30,14 @@ void add_column(std::vector<std::int32_t>& rows, std::int32_t width, const std::
 void Engine::prepare_classes() {
   place_first_wave(*machine_, options_.ctas_per_sm, std::min(plan_->lists(), resident_ctas()), sm_of_cta_);
   find_port_kinds();
-  limits_.ports = kinds_.ports;
+  limits_.kinds = kinds_;
+  limits_.side_bytes_per_second = machine_->side_bytes_per_second;
   const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
   limits_.law = work_->law;
   limits_.sm_bytes_per_second = machine_->sm_bytes_per_second;
   limits_.sms = machine_->sms;
   limits_.per_sm = options_.ctas_per_sm;
-  const std::size_t kinds = limits_.ports.size();
+  const std::size_t kinds = limits_.kinds.ports.size();
   limits_.arithmetic_cap.assign(per_sm * kinds * work_->seconds_per_byte.size(),
                                 std::numeric_limits<double>::infinity());
   for (std::size_t i = 0; i < limits_.arithmetic_cap.size(); ++i) {
@@ -61,7 +62,7 @@ void Engine::find_port_kinds() {
       if (has_tokens(static_cast<std::int32_t>(cta))) reading_sms_.push_back(sm_of_cta_[cta]);
     }
   }
-  kinds_ = port_kinds(*machine_, reading_sms_);
+  kinds_ = port_kinds(*machine_, reading_sms_, plan_->lists() > resident_ctas());
 }
 
 bool Engine::has_tokens(std::int32_t list) const {

@@ -132,7 +132,7 @@ class Engine {
   Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }
   Group& group_of(const Slot& slot) { return groups_[static_cast<std::size_t>(slot.group)]; }
   std::int32_t stream_class(const Slot& slot, const Group& group) const {
-    const auto kinds = static_cast<std::int32_t>(limits_.ports.size());
+    const auto kinds = static_cast<std::int32_t>(limits_.kinds.ports.size());
     return (slot.cost * options_.ctas_per_sm + group.streaming - 1) * kinds + group.port;
   }
   double weight(const Slot& slot) { return group_of(slot).weight; }

@@ -75,6 +75,7 @@ void check_by_sm(const Machine& machine, const Constants& constants) {
   };
   require_size("gpc_of_sm", machine.gpc_of_sm);
   require_size("port_of_sm", machine.port_of_sm);
+  require_size("side_of_sm", machine.side_of_sm);
   require_size("dispatch_order", machine.dispatch_order);
   std::vector<std::int32_t> members(machine.sms_per_gpc.size(), 0);
   for (const std::int32_t gpc : machine.gpc_of_sm) {
@@ -84,6 +85,12 @@ void check_by_sm(const Machine& machine, const Constants& constants) {
   }
   require(machine.gpc_of_sm.empty() || members == machine.sms_per_gpc, "gpc_of_sm",
           fmt::format("GPCs of {} SMs", fmt::join(members, ", ")), "as many SMs in each as sms_per_gpc says");
+  for (std::size_t sm = 0; sm < machine.side_of_sm.size() && !machine.port_of_sm.empty(); ++sm) {
+    const auto same = std::find(machine.port_of_sm.begin(), machine.port_of_sm.end(), machine.port_of_sm[sm]);
+    const auto first = static_cast<std::size_t>(same - machine.port_of_sm.begin());
+    require(machine.side_of_sm[first] == machine.side_of_sm[sm], "side_of_sm", fmt::format("another side of SM {}", sm),
+            fmt::format("that of SM {}, which is behind the same port", first));
+  }
   std::vector<bool> placed(sms, false);
   for (const std::int32_t sm : machine.dispatch_order) {
     require(static_cast<std::size_t>(sm) < sms && !placed[static_cast<std::size_t>(sm)], "dispatch_order",
@@ -155,6 +162,10 @@ void read_constants(Machine& machine, Constants& constants) {
   machine.cluster_sms_per_gpc = constants.optional_integers("cluster_sms_per_gpc", "SM", 1, 100'000);
   machine.gpc_of_sm = constants.optional_integers("gpc_of_sm", "1", 0, 100'000);
   machine.port_of_sm = constants.optional_integers("port_of_sm", "1", 0, 100'000);
+  machine.side_of_sm = constants.optional_integers("side_of_sm", "1", 0, 1);
+  if (const auto rate = constants.optional_number("side_bandwidth", "GB/s", 1e9, 1, 1e6)) {
+    machine.side_bytes_per_second = *rate;
+  }
   machine.dispatch_order = constants.optional_integers("dispatch_order", "SM", 0, 100'000);
   machine.energy = read_energy(constants);
   constants.finish();
@@ -256,6 +267,7 @@ void change_sms(Machine& machine, std::int32_t sms) {
   machine.cluster_sms_per_gpc.clear();
   machine.gpc_of_sm.clear();
   machine.port_of_sm.clear();
+  machine.side_of_sm.clear();
   machine.dispatch_order.clear();
   machine.sms = sms;
 }
@@ -291,6 +303,7 @@ Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
     const double factor = overrides.dram_peak_bytes_per_second / machine.dram_peak_bytes_per_second;
     machine.dram_asymptote *= factor;
     machine.dram_bytes_per_second *= factor;
+    machine.side_bytes_per_second *= factor;
     machine.dram_peak_bytes_per_second = overrides.dram_peak_bytes_per_second;
   }
   if (overrides.l2_bytes != 0) machine.l2_bytes = overrides.l2_bytes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -79,6 +80,10 @@ struct Machine {
   // What is known of this chip's SMs by number; each is empty or has an entry for every SM.
   std::vector<std::int32_t> gpc_of_sm;   ///< index into sms_per_gpc
   std::vector<std::int32_t> port_of_sm;  ///< SMs of a port share what the memory gives it when it is full
+  /// 0 or 1: SMs of a side reach the memory together, at no more than side_bytes_per_second. All SMs of a port are of
+  /// one side.
+  std::vector<std::int32_t> side_of_sm;
+  double side_bytes_per_second = std::numeric_limits<double>::infinity();
   /// SMs in the order in which they fill: a launch of N CTAs of which an SM holds one has the first N.
   std::vector<std::int32_t> dispatch_order;
   /// Read bandwidth by number of active SMs, for machines where it was measured (index 0: one SM). Empty: Little's law.

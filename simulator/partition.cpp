@@ -57,6 +57,7 @@ void keep_sms(Machine& machine, const std::vector<std::int32_t>& kept) {
     return result;
   };
   if (!machine.port_of_sm.empty()) machine.port_of_sm = of_kept(machine.port_of_sm);
+  if (!machine.side_of_sm.empty()) machine.side_of_sm = of_kept(machine.side_of_sm);
   machine.gpc_of_sm = of_kept(machine.gpc_of_sm);
   std::vector<std::int32_t> sizes(machine.sms_per_gpc.size(), 0);
   for (const std::int32_t gpc : machine.gpc_of_sm) ++sizes[static_cast<std::size_t>(gpc)];

@@ -16,68 +16,181 @@ namespace {
 /// (docs/measuring.md, "Calibration").
 constexpr double kFairBytes = 10.5e6;
 constexpr double kPortBytes = 32e6;
+/// The same of sides. Rings without arithmetic of which one side of an H200 has more: in step with 6.3 MB in flight,
+/// 0.4 of the way to equal sides with 7.3, 0.6 with 7.9 and all of it with 10.5 (docs/kernels.md, "Ports").
+constexpr double kEvenSidesFromBytes = 6e6;
+constexpr double kEvenSidesBytes = 9e6;
+/// By how much one side is ahead of the other, in what it gets of a full memory. In recorded launches of decode kernels
+/// on an H200 the first waves of its sides end 0.3 to 1.5 % apart, either side first: the lists that wait go to the one
+/// that is first, which then has more than its half to read.
+constexpr double kAhead = 0.01;
 
-}  // namespace
+struct Load {
+  std::int32_t sms = 0;
+  std::int32_t ctas = 0;
+  std::int32_t side = 0;
+  auto operator<=>(const Load&) const = default;
+};
 
-PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta) {
-  if (machine.port_of_sm.empty()) return {{1}, {}};
-  struct Load {
-    std::int32_t sms = 0;
-    std::int32_t ctas = 0;
-    auto operator<=>(const Load&) const = default;
-  };
+/// How far equal shares show: 0 up to `from` bytes in flight, 1 from `to` on, and 0 where CTAs that take all that comes
+/// keep no requests waiting.
+double evenness(const MemoryLaw& law, double level, std::span<const StreamClass> classes, double from, double to) {
+  double ctas = 0;
+  double cap = 0;
+  for (const StreamClass& one : classes) {
+    ctas += one.ctas;
+    cap += one.ctas * std::min(one.cap, 1e15);
+  }
+  if (cap <= ctas * level) return 0;
+  return std::clamp((ctas * law.bytes_in_flight - from) / (to - from), 0.0, 1.0);
+}
+
+/// Loads of both sides apart, each sorted: the same if it makes no difference on which side a CTA is.
+bool alike(const std::vector<Load>& loads) {
+  std::array<std::vector<Load>, 2> of_side;
+  for (const Load& load : loads) of_side[static_cast<std::size_t>(load.side)].push_back({load.sms, load.ctas, 0});
+  for (std::vector<Load>& side : of_side) std::sort(side.begin(), side.end());
+  return of_side[0] == of_side[1];
+}
+
+std::vector<Load> port_loads(const Machine& machine, std::span<const std::int32_t> sm_of_cta) {
   const auto ports =
       static_cast<std::size_t>(*std::max_element(machine.port_of_sm.begin(), machine.port_of_sm.end())) + 1;
   std::vector<Load> loads(ports);
-  const auto port_of = [&](std::size_t sm) { return static_cast<std::size_t>(machine.port_of_sm[sm]); };
-  for (std::size_t sm = 0; sm < machine.port_of_sm.size(); ++sm) ++loads[port_of(sm)].sms;
-  for (const std::int32_t sm : sm_of_cta) ++loads[port_of(static_cast<std::size_t>(sm))].ctas;
+  const auto load_of = [&](std::size_t sm) -> Load& { return loads[static_cast<std::size_t>(machine.port_of_sm[sm])]; };
+  for (std::size_t sm = 0; sm < machine.port_of_sm.size(); ++sm) {
+    ++load_of(sm).sms;
+    if (!machine.side_of_sm.empty()) load_of(sm).side = machine.side_of_sm[sm];
+  }
+  for (const std::int32_t sm : sm_of_cta) ++load_of(static_cast<std::size_t>(sm)).ctas;
+  return loads;
+}
+
+/// What a side of the chip has and may get.
+struct Side {
+  double ctas = 0;
+  double rate = 0;  ///< bytes/s of all of them
+  double most = 0;  ///< that they could take in
+};
+
+/// Gives the side's classes `rate` bytes/s together, none more than its cap and the same to all others.
+template <typename OfSide>
+void give(double rate, double lone_rate, const OfSide& of_side, std::span<StreamClass> classes) {
+  double level = 0;
+  for (bool changed = true; changed;) {
+    changed = false;
+    double left = rate;
+    double free = 0;
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      if (!of_side(i) || classes[i].ctas <= 0) continue;
+      const double cap = std::min(classes[i].cap, lone_rate);
+      if (cap <= level) {
+        left -= classes[i].ctas * cap;
+      } else {
+        free += classes[i].ctas;
+      }
+    }
+    if (free <= 0) break;
+    const double raised = left / free;
+    changed = raised > level * (1 + 1e-12);
+    level = std::max(level, raised);
+  }
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (of_side(i) && classes[i].ctas > 0) classes[i].rate = std::min({classes[i].cap, lone_rate, level});
+  }
+}
+
+}  // namespace
+
+PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait) {
+  if (machine.port_of_sm.empty()) return {{1}, {}, {}};
+  std::vector<Load> loads = port_loads(machine, sm_of_cta);
+  const bool sides = !machine.side_of_sm.empty() && (lists_wait || !alike(loads));
+  if (!sides) {
+    for (Load& load : loads) load.side = 0;
+  }
   std::map<Load, std::int32_t> kinds;
   for (const Load& load : loads) kinds.emplace(load, 0);
   std::int32_t number = 0;
   for (auto& [load, kind] : kinds) kind = number++;
-  PortKinds result{std::vector<double>(kinds.size(), 0), std::vector<std::int32_t>(machine.port_of_sm.size())};
+  PortKinds result{std::vector<double>(kinds.size(), 0), {}, std::vector<std::int32_t>(machine.port_of_sm.size())};
   for (const Load& load : loads) result.ports[static_cast<std::size_t>(kinds[load])] += 1;
-  for (std::size_t sm = 0; sm < machine.port_of_sm.size(); ++sm) result.kind_of_sm[sm] = kinds[loads[port_of(sm)]];
+  if (sides) {
+    for (const auto& [load, kind] : kinds) result.sides.push_back(load.side);
+  }
+  for (std::size_t sm = 0; sm < machine.port_of_sm.size(); ++sm) {
+    result.kind_of_sm[sm] = kinds[loads[static_cast<std::size_t>(machine.port_of_sm[sm])]];
+  }
   return result;
 }
 
-void share_by_ports(const MemoryLaw& law, std::span<const double> ports, double level, std::span<StreamClass> classes) {
-  const std::size_t kinds = ports.size();
-  double ctas = 0;
-  double left = 0;
-  double cap = 0;
-  for (const StreamClass& one : classes) {
-    ctas += one.ctas;
-    left += one.ctas * one.rate;
-    cap += one.ctas * std::min(one.cap, 1e15);
+void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_bytes_per_second, double level,
+                    std::span<StreamClass> classes) {
+  if (kinds.sides.empty()) return;
+  const double lone_rate = law.lone_rate();
+  std::array<Side, 2> sides;
+  const auto side_of = [&](std::size_t i) { return static_cast<std::size_t>(kinds.sides[i % kinds.sides.size()]); };
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const StreamClass& one = classes[i];
+    Side& side = sides[side_of(i)];
+    side.ctas += one.ctas;
+    side.rate += one.ctas * one.rate;
+    side.most += one.ctas * std::min(one.cap, lone_rate);
   }
-  if (kinds < 2 || ctas <= 0) return;
-  const double by_port = std::clamp((ctas * law.bytes_in_flight - kFairBytes) / (kPortBytes - kFairBytes), 0.0, 1.0);
-  // CTAs that take all that comes keep no requests waiting.
-  if (by_port <= 0 || cap <= ctas * level) return;
-  // Water-filling: ports whose CTAs cannot use a full share first.
+  const double all = sides[0].rate + sides[1].rate;
+  const double limit = side_bytes_per_second / law.dram_share;
+  const double even = evenness(law, level, classes, kEvenSidesFromBytes, kEvenSidesBytes);
+  const double half =
+      std::clamp(all / 2 * (1 + kAhead), std::min(all - sides[1].most, sides[0].most), sides[0].most);
+  std::array<double, 2> rates{};
+  rates[0] = sides[0].rate + even * (half - sides[0].rate);
+  rates[1] = all - rates[0];
+  // What one side does not let through is left for the other.
+  for (std::size_t s = 0; s < 2; ++s) {
+    if (rates[s] <= limit) continue;
+    rates[1 - s] = std::min({rates[1 - s] + rates[s] - limit, sides[1 - s].most, limit});
+    rates[s] = limit;
+  }
+  for (std::size_t s = 0; s < 2; ++s) {
+    if (rates[s] == sides[s].rate) continue;
+    give(rates[s], lone_rate, [&](std::size_t i) { return side_of(i) == s; }, classes);
+  }
+}
+
+void share_by_ports(const MemoryLaw& law, const PortKinds& kinds, double level, std::span<StreamClass> classes) {
+  const std::size_t count = kinds.ports.size();
+  if (count < 2) return;
+  const double even = evenness(law, level, classes, kFairBytes, kPortBytes);
+  if (even <= 0) return;
   static thread_local std::vector<std::pair<double, std::size_t>> order;
-  order.clear();
-  double active = 0;
-  for (std::size_t kind = 0; kind < kinds; ++kind) {
-    double behind = 0;
-    for (std::size_t i = kind; i < classes.size(); i += kinds) behind += classes[i].ctas;
-    if (behind <= 0) continue;
-    order.emplace_back(behind / ports[kind], kind);
-    active += ports[kind];
-  }
-  std::sort(order.begin(), order.end());
-  for (const auto& [per_port, kind] : order) {
-    const double share = left / active / per_port;
-    for (std::size_t i = kind; i < classes.size(); i += kinds) {
-      StreamClass& one = classes[i];
-      if (one.ctas <= 0) continue;
-      const double rate = std::min(one.cap, share);
-      left -= rate * one.ctas;
-      one.rate += by_port * (rate - one.rate);
+  for (std::int32_t side = 0; side < 2; ++side) {
+    order.clear();
+    double active = 0;
+    double left = 0;
+    for (std::size_t kind = 0; kind < count; ++kind) {
+      if ((kinds.sides.empty() ? 0 : kinds.sides[kind]) != side) continue;
+      double behind = 0;
+      for (std::size_t i = kind; i < classes.size(); i += count) {
+        behind += classes[i].ctas;
+        left += classes[i].ctas * classes[i].rate;
+      }
+      if (behind <= 0) continue;
+      order.emplace_back(behind / kinds.ports[kind], kind);
+      active += kinds.ports[kind];
     }
-    active -= ports[kind];
+    // Water-filling: ports whose CTAs cannot use a full share first.
+    std::sort(order.begin(), order.end());
+    for (const auto& [per_port, kind] : order) {
+      const double share = left / active / per_port;
+      for (std::size_t i = kind; i < classes.size(); i += count) {
+        StreamClass& one = classes[i];
+        if (one.ctas <= 0) continue;
+        const double rate = std::min(one.cap, share);
+        left -= rate * one.ctas;
+        one.rate += even * (rate - one.rate);
+      }
+      active -= kinds.ports[kind];
+    }
   }
 }
 

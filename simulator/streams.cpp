@@ -6,8 +6,6 @@
 #include <limits>
 #include <utility>
 
-#include "simulator/ports.h"
-
 namespace splitwave::simulator {
 namespace {
 
@@ -33,7 +31,8 @@ bool same_limits(const StreamLimits& a, const StreamLimits& b) {
          x.refill_seconds == y.refill_seconds && x.queue_seconds == y.queue_seconds && x.asymptote == y.asymptote &&
          x.plateau == y.plateau && x.dram_share == y.dram_share && x.l2_bytes_per_second == y.l2_bytes_per_second &&
          x.by_sms.empty() && y.by_sms.empty() && a.sm_bytes_per_second == b.sm_bytes_per_second && a.sms == b.sms &&
-         a.per_sm == b.per_sm && a.ports == b.ports && a.arithmetic_cap == b.arithmetic_cap;
+         a.per_sm == b.per_sm && a.kinds.ports == b.kinds.ports && a.kinds.sides == b.kinds.sides &&
+         a.side_bytes_per_second == b.side_bytes_per_second && a.arithmetic_cap == b.arithmetic_cap;
 }
 
 }  // namespace
@@ -149,7 +148,8 @@ double Streams::compute(Rate* rates) {
   const StreamLimits& limits = table_->limits;
   for (std::size_t i = 0; i < classes_.size(); ++i) classes_[i].ctas = ctas_[i];
   const double level = share_bandwidth(limits.law, classes_);
-  share_by_ports(limits.law, limits.ports, level, classes_);
+  share_by_sides(limits.law, limits.kinds, limits.side_bytes_per_second, level, classes_);
+  share_by_ports(limits.law, limits.kinds, level, classes_);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     const double memory = std::min(level, limits.sm_bytes_per_second / limits.sharers(i));
     const double rate = classes_[i].rate;

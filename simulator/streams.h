@@ -4,9 +4,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "simulator/bandwidth.h"
+#include "simulator/ports.h"
 #include "simulator/slot_tree.h"
 
 namespace splitwave::simulator {
@@ -18,11 +20,12 @@ struct StreamLimits {
   double sm_bytes_per_second = 0;
   std::int32_t sms = 0;
   std::int32_t per_sm = 1;
-  std::vector<double> ports = {1};     ///< of each kind (ports.h)
+  PortKinds kinds = {{1}, {}, {}};
+  double side_bytes_per_second = std::numeric_limits<double>::infinity();
   std::vector<double> arithmetic_cap;  ///< per class, byte/s; infinity where arithmetic is no limit
   /// CTAs that stream on the SM of one of this class.
   double sharers(std::size_t stream_class) const {
-    return static_cast<double>(stream_class / ports.size() % static_cast<std::size_t>(per_sm)) + 1;
+    return static_cast<double>(stream_class / kinds.ports.size() % static_cast<std::size_t>(per_sm)) + 1;
   }
 };
 

@@ -2,10 +2,14 @@
 #include "studies/sm_groups.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <set>
 #include <stdexcept>
+
+#include "base/quantile.h"
 
 namespace splitwave::studies {
 namespace {
@@ -55,6 +59,41 @@ double threshold(std::vector<double> values, std::size_t sms) {
     }
   }
   return middle;
+}
+
+/// Correlations of the SMs' rates, in means of their launch, over the launches in which both read, [i * sms + j] for j < i; the
+/// rest is 0.
+std::vector<double> correlations(std::span<const std::vector<double>> launches, std::size_t sms) {
+  std::vector<std::vector<double>> shares;
+  for (const std::vector<double>& rates : launches) {
+    const double all = std::accumulate(rates.begin(), rates.end(), 0.0);
+    const auto idle = static_cast<double>(std::count(rates.begin(), rates.end(), 0.0));
+    shares.emplace_back(rates);
+    for (double& share : shares.back()) share *= (static_cast<double>(sms) - idle) / all;
+  }
+  std::vector<double> result(sms * sms, 0.0);
+  for (std::size_t i = 0; i < sms; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      double n = 0;
+      double x = 0;
+      double y = 0;
+      double xx = 0;
+      double yy = 0;
+      double xy = 0;
+      for (const std::vector<double>& share : shares) {
+        if (share[i] <= 0 || share[j] <= 0) continue;
+        n += 1;
+        x += share[i];
+        y += share[j];
+        xx += share[i] * share[i];
+        yy += share[j] * share[j];
+        xy += share[i] * share[j];
+      }
+      const double spread = std::sqrt((n * xx - x * x) * (n * yy - y * y));
+      if (spread > 0) result[i * sms + j] = (n * xy - x * y) / spread;
+    }
+  }
+  return result;
 }
 
 }  // namespace
@@ -123,6 +162,45 @@ PortGroups port_groups(std::span<const std::vector<double>> launches) {
     }
   }
   if (!(result.weakest_inside < limit)) result.port_of_sm.clear();
+  return result;
+}
+
+SideGroups side_groups(std::span<const std::vector<double>> launches) {
+  if (launches.empty() || launches.front().size() < 2) throw std::invalid_argument("side_groups: nothing to compare");
+  const std::size_t sms = launches.front().size();
+  const std::vector<double> together = correlations(launches, sms);
+  std::vector<std::vector<std::int32_t>> pairs;
+  for (std::size_t i = 0; i < sms; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (together[i * sms + j] > 0) pairs.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
+    }
+  }
+  SideGroups result;
+  result.side_of_sm = connected_groups(static_cast<std::int32_t>(sms), pairs);
+  result.weakest_inside = 1;
+  result.strongest_outside = -1;
+  for (std::size_t i = 0; i < sms; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const double value = together[i * sms + j];
+      if (result.side_of_sm[i] == result.side_of_sm[j]) {
+        result.weakest_inside = std::min(result.weakest_inside, value);
+      } else {
+        result.strongest_outside = std::max(result.strongest_outside, value);
+      }
+    }
+  }
+  const bool two = *std::max_element(result.side_of_sm.begin(), result.side_of_sm.end()) == 1;
+  if (!two || result.weakest_inside <= 0) {
+    result.side_of_sm.clear();
+    return result;
+  }
+  std::vector<double> greater;
+  for (const std::vector<double>& rates : launches) {
+    std::array<double, 2> of_side{};
+    for (std::size_t i = 0; i < sms; ++i) of_side[static_cast<std::size_t>(result.side_of_sm[i])] += rates[i];
+    greater.push_back(std::max(of_side[0], of_side[1]));
+  }
+  result.bytes_per_second = base::quantile(greater, 0.5);
   return result;
 }
 

@@ -29,6 +29,18 @@ struct PortGroups {
 /// always or never reads.
 PortGroups port_groups(std::span<const std::vector<double>> launches);
 
+/// The two sides of the chip that SMs reach the memory by.
+struct SideGroups {
+  std::vector<std::int32_t> side_of_sm;  ///< 0: that of SM 0; empty if the measurements do not tell two sides apart
+  double weakest_inside = 0;             ///< correlation of the rates of two SMs of one side
+  double strongest_outside = 0;          ///< of two SMs of different sides
+  double bytes_per_second = 0;           ///< of the side that got more in a launch: the median
+};
+
+/// From the same launches. A memory that has many requests waiting serves one side more than the other, now this one and
+/// now that: two SMs are of one side if their rates, in means of their launch, rise and fall together.
+SideGroups side_groups(std::span<const std::vector<double>> launches);
+
 /// The order in which SMs fill.
 struct FillOrder {
   std::vector<std::int32_t> order;  ///< of all SMs

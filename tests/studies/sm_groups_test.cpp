@@ -96,6 +96,45 @@ TEST(PortGroups, AnSmThatAlwaysReadsIsRefused) {
   EXPECT_THROW(port_groups({}), std::invalid_argument);
 }
 
+/// Launches in which one of two sides, drawn each time, gets three fifths of what the memory gives, with noise.
+std::vector<std::vector<double>> lopsided_launches(const std::vector<std::int32_t>& side_of_sm, int count, double noise,
+                                                   std::mt19937& random) {
+  std::bernoulli_distribution reads(5.0 / 6);
+  std::bernoulli_distribution first(0.5);
+  std::normal_distribution<double> off(1, noise);
+  std::vector<std::vector<double>> launches;
+  for (int i = 0; i < count; ++i) {
+    const std::int32_t ahead = first(random) ? 0 : 1;
+    std::vector<double> rates;
+    for (const std::int32_t side : side_of_sm) {
+      const double share = side == ahead ? 0.6 : 0.4;
+      rates.push_back(reads(random) ? share * std::max(0.1, off(random)) : 0);
+    }
+    launches.push_back(std::move(rates));
+  }
+  return launches;
+}
+
+TEST(SideGroups, RiseAndFallTogether) {
+  std::mt19937 random(4);
+  std::vector<std::int32_t> sides(60);
+  for (std::size_t sm = 0; sm < sides.size(); ++sm) sides[sm] = sm % 7 < 4 ? 0 : 1;
+  const SideGroups found = side_groups(lopsided_launches(sides, 400, 0.1, random));
+  EXPECT_EQ(found.side_of_sm, sides);
+  EXPECT_GT(found.weakest_inside, 0.3);
+  EXPECT_LT(found.strongest_outside, -0.3);
+  const double most = 0.6 * 5 / 6 * static_cast<double>(std::count(sides.begin(), sides.end(), 0));
+  EXPECT_LT(found.bytes_per_second, 1.1 * most);
+  EXPECT_GT(found.bytes_per_second, 0.8 * most);
+}
+
+TEST(SideGroups, OfAMemoryThatServesAllAlikeAreNotToldApart) {
+  std::mt19937 random(5);
+  std::vector<std::vector<double>> launches = lopsided_launches(std::vector<std::int32_t>(40, 0), 300, 0.1, random);
+  EXPECT_TRUE(side_groups(launches).side_of_sm.empty());
+  EXPECT_THROW(side_groups({}), std::invalid_argument);
+}
+
 TEST(FillOrder, OfNestedLaunchesIsTheirs) {
   const Groups placements = {{2}, {0, 2}, {2, 3, 0}, {1, 3, 0, 2}};
   const FillOrder found = fill_order(placements);
