@@ -61,25 +61,17 @@ class ConfigProbes {
       : probe_(std::move(probe)), options_(options), found_(found), round_(round_tokens(probe_.config)) {}
 
   void run() {
-    const bool whole_item = probe_.config.stages == 1;
-    if (!whole_item) {
-      if (!probe_.masked) time(ProbeKind::empty, 0, 1, 0, true);  // two queries have two tokens at least
-      items_of_rounds(true);
-      for (const std::int32_t items : {2, 6}) time(ProbeKind::items, items, items, round_, false);
-      if (probe_.masked) unhidden();
-      if (probe_.config.cluster == 1 && !probe_.masked) merges();
-      if (probe_.config.cluster == 1) queue();
-      for (const std::int32_t items : {2, 6}) time(ProbeKind::short_items, items, items, kFewTokens, false);
-      crowd();
-    }
+    if (probe_.paged && probe_.config.cluster > 1) return;  // what pages cost is known from single CTAs
+    if (probe_.config.stages == 1) return whole_item();
+    if (probe_.config.cluster > 1) return cluster();
+    lists();
+    if (!probe_.masked) items_of_rounds(false);
+    if (probe_.paged) return;
+    queue();
     waves();
-    if (probe_.masked) return;  // kernels for single items have single queries
-    if (!whole_item) time(ProbeKind::empty, 0, 1, 0, false);
-    if (whole_item) {
-      for (const std::int32_t tokens : {round_, round_ / 2}) time(ProbeKind::item, tokens, 1, tokens, false);
-    } else {
-      items_of_rounds(false);
-    }
+    if (probe_.masked) return;  // two queries have two tokens at least, and kernels for single items single queries
+    empty();
+    merges();
     table();
   }
 
@@ -105,6 +97,36 @@ class ConfigProbes {
     probe_.any_plan = any_plan;
     probe_.seconds = seconds;
     found_(probe_);
+  }
+
+  void whole_item() {
+    time(ProbeKind::item, round_, 1, round_, false);
+    if (probe_.paged) return;
+    waves();
+    if (probe_.config.cluster == 1) table();
+  }
+
+  /// What differs from single CTAs.
+  void cluster() {
+    if (probe_.masked) {
+      unhidden();
+    } else {
+      empty();
+    }
+    items_of_rounds(probe_.masked);
+    waves();
+  }
+
+  void lists() {
+    items_of_rounds(true);
+    for (const std::int32_t items : {2, 6}) time(ProbeKind::items, items, items, round_, false);
+    if (probe_.masked) unhidden();
+    for (const std::int32_t items : {2, 6}) time(ProbeKind::short_items, items, items, kFewTokens, false);
+    crowd();
+  }
+
+  void empty() {
+    for (const bool any_plan : {true, false}) time(ProbeKind::empty, 0, 1, 0, any_plan);
   }
 
   /// A list for each request of the workload.

@@ -140,8 +140,7 @@ void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_by
   const double all = sides[0].rate + sides[1].rate;
   const double limit = side_bytes_per_second / law.dram_share;
   const double even = evenness(law, level, classes, kEvenSidesFromBytes, kEvenSidesBytes);
-  const double half =
-      std::clamp(all / 2 * (1 + kAhead), std::min(all - sides[1].most, sides[0].most), sides[0].most);
+  const double half = std::clamp(all / 2 * (1 + kAhead), std::min(all - sides[1].most, sides[0].most), sides[0].most);
   std::array<double, 2> rates{};
   rates[0] = sides[0].rate + even * (half - sides[0].rate);
   rates[1] = all - rates[0];
@@ -153,7 +152,8 @@ void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_by
   }
   for (std::size_t s = 0; s < 2; ++s) {
     if (rates[s] == sides[s].rate) continue;
-    give(rates[s], lone_rate, [&](std::size_t i) { return side_of(i) == s; }, classes);
+    give(
+        rates[s], lone_rate, [&](std::size_t i) { return side_of(i) == s; }, classes);
   }
 }
 

@@ -11,8 +11,8 @@
 
 namespace splitwave::simulator {
 
-/// Ports that are alike: as many SMs behind them, as many CTAs of the first wave, and on the same side of the chip where
-/// that makes a difference.
+/// Ports that are alike: as many SMs behind them, as many CTAs of the first wave, and on the same side of the chip
+/// where that makes a difference.
 struct PortKinds {
   std::vector<double> ports;             ///< of each kind; at least one entry
   std::vector<std::int32_t> sides;       ///< 0 or 1, of each kind; empty where it makes no difference
@@ -24,13 +24,13 @@ struct PortKinds {
 PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait);
 
 /// Changes the rates of `classes`, class i of kind i % kinds.ports.size(), from equal shares of the memory to what the
-/// sides of the chip let through: at most `side_bytes_per_second` each from DRAM, and as far as requests queue up, nearly
-/// equal shares of the sides. Nothing if the kinds have no sides. level: what share_bandwidth() returned.
+/// sides of the chip let through: at most `side_bytes_per_second` each from DRAM, and as far as requests queue up,
+/// nearly equal shares of the sides. Nothing if the kinds have no sides. level: what share_bandwidth() returned.
 void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_bytes_per_second, double level,
                     std::span<StreamClass> classes);
 
-/// The same to equal shares of the ports of a side, as far as requests queue up. The total of a side stays, but for what
-/// ports cannot use.
+/// The same to equal shares of the ports of a side, as far as requests queue up. The total of a side stays, but for
+/// what ports cannot use.
 void share_by_ports(const MemoryLaw& law, const PortKinds& kinds, double level, std::span<StreamClass> classes);
 
 }  // namespace splitwave::simulator

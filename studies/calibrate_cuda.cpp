@@ -100,10 +100,11 @@ void calibrate_sides(Work& work, const std::vector<gpu::PortLaunch>& launches) {
   work.point("side_weakest_inside", kPortLaunches, sides.weakest_inside, "1");
   work.point("side_strongest_outside", kPortLaunches, sides.strongest_outside, "1");
   if (sides.side_of_sm.empty()) return;
-  work.add_list("side_of_sm", sides.side_of_sm, "1",
-                fmt::format("correlations of SMs' rates in the same launches, {:.2f} or more on one side, {:.2f} or less "
-                            "across",
-                            sides.weakest_inside, sides.strongest_outside));
+  work.add_list(
+      "side_of_sm", sides.side_of_sm, "1",
+      fmt::format("correlations of SMs' rates in the same launches, {:.2f} or more on one side, {:.2f} or less "
+                  "across",
+                  sides.weakest_inside, sides.strongest_outside));
   work.add("side_bandwidth", sides.bytes_per_second * 1e-9, "GB/s",
            "median over these launches of what the side with more of it got");
 }

@@ -61,8 +61,8 @@ double threshold(std::vector<double> values, std::size_t sms) {
   return middle;
 }
 
-/// Correlations of the SMs' rates, in means of their launch, over the launches in which both read, [i * sms + j] for j < i; the
-/// rest is 0.
+/// Correlations of the SMs' rates, in means of their launch, over the launches in which both read, [i * sms + j] for j
+/// < i; the rest is 0.
 std::vector<double> correlations(std::span<const std::vector<double>> launches, std::size_t sms) {
   std::vector<std::vector<double>> shares;
   for (const std::vector<double>& rates : launches) {

@@ -37,8 +37,8 @@ struct SideGroups {
   double bytes_per_second = 0;           ///< of the side that got more in a launch: the median
 };
 
-/// From the same launches. A memory that has many requests waiting serves one side more than the other, now this one and
-/// now that: two SMs are of one side if their rates, in means of their launch, rise and fall together.
+/// From the same launches. A memory that has many requests waiting serves one side more than the other, now this one
+/// and now that: two SMs are of one side if their rates, in means of their launch, rise and fall together.
 SideGroups side_groups(std::span<const std::vector<double>> launches);
 
 /// The order in which SMs fill.
