@@ -252,12 +252,16 @@ void Engine::order_freed() {
     }
   }
   for (const FreeSlot& free : freed_) group_of(at(free.slot)).freed = 0;
-  // Slots of equal standing go by SM, so that first and second slots of SMs that are alike pair up in the same way.
+  // Slots of equal standing go by kind of port, whether SMs are grouped or not, and by SM, so that first and second
+  // slots of SMs that are alike pair up in the same way.
   std::sort(freed_.begin(), freed_.end(), [this](const FreeSlot& a, const FreeSlot& b) {
     if (a.neighbours != b.neighbours) return a.neighbours < b.neighbours;
     if (a.left != b.left) return a.left < b.left;
     const std::int32_t group_a = at(a.slot).group;
     const std::int32_t group_b = at(b.slot).group;
+    const std::int32_t kind_a = group_of(at(a.slot)).port;
+    const std::int32_t kind_b = group_of(at(b.slot)).port;
+    if (kind_a != kind_b) return kind_a < kind_b;
     return group_a != group_b ? group_a < group_b : a.slot < b.slot;
   });
 }

@@ -65,8 +65,10 @@ RC_GTEST_PROP(Simulator, HandlingAlikeCtasTogetherChangesNothing, ()) {
   // Few different lengths, so that many lists are alike; spans switch the grouping off.
   std::vector<std::int32_t> contexts = lengths(1200);
   for (std::int32_t& context : contexts) context = context / 7000 * 1000;
-  const double together = run(contexts, real_machine()).seconds;
-  RC_ASSERT(std::abs(run(contexts, real_machine(), true).seconds - together) <= 1e-9 * together);
+  // The latter's SMs have ports and sides.
+  const Machine machine = *rc::gen::element(real_machine(), load_machine("h200-calibrated"));
+  const double together = run(contexts, machine).seconds;
+  RC_ASSERT(std::abs(run(contexts, machine, true).seconds - together) <= 1e-9 * together);
 }
 
 RC_GTEST_PROP(Simulator, HandlingAlikeCtasOfSeveralItemsTogetherChangesNothing, ()) {

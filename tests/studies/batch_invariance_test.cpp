@@ -181,7 +181,7 @@ TEST(BatchInvariance, OneConfigAndEachBatchsOwnAreToldApart) {
     }
     return result;
   };
-  const Workload workload = testing::decode("w", testing::geometry(32, 8, 128), {16000, 300, 300, 300});
+  const Workload workload = testing::decode("w", testing::geometry(32, 8, 128), {4000, 100, 100, 100});
   const std::vector<BatchInvariance> answers =
       batch_invariance(workload, {"fixed-size:1024", "auto"}, tests::own_kernels(), runner, kSilent);
   ASSERT_EQ(answers.size(), 3U);
