@@ -48,8 +48,9 @@ struct RowMask {
   int first_position;
   int causal;
   int window;
-  int seen_from;  ///< all rows see positions from here ...
-  int seen_to;    ///< ... to here
+  int seen_from;   ///< all rows see positions from here ...
+  int seen_to;     ///< ... to here
+  int last_query;  ///< of the rows that there are
 
   __device__ __forceinline__ int query(int row) const { return heads.divide(row_begin + row); }
   __device__ __forceinline__ int end(int query) const {
@@ -70,10 +71,17 @@ struct RowMask {
 
 /// The mask of the item's rows.
 __device__ __forceinline__ RowMask row_mask(const DecodeParams& params, const DeviceItem& item, const Rows& rows) {
-  RowMask mask{HeadDivisor(rows.head_count), rows.row_begin, item.first_position, params.causal, params.window,
-               static_cast<int>(0x80000000), 0x7fffffff};
+  RowMask mask{HeadDivisor(rows.head_count),
+               rows.row_begin,
+               item.first_position,
+               params.causal,
+               params.window,
+               static_cast<int>(0x80000000),
+               0x7fffffff,
+               0};
   if (item.masked != 0) {
-    mask.seen_from = mask.begin(mask.query(max(rows.count - 1, 0)));
+    mask.last_query = mask.query(max(rows.count - 1, 0));
+    mask.seen_from = mask.begin(mask.last_query);
     mask.seen_to = mask.end(mask.query(0));
   }
   return mask;
@@ -282,17 +290,16 @@ __device__ __forceinline__ void multiply_values(std::uint32_t stage, const Proba
 }
 
 /// The same where rows see different tokens. 0 * NaN is NaN, so a value that a row does not see must not even be
-/// multiplied by zero: query by query, the unseen values are cleared and the others' rows left alone. Only chunks at
-/// the edge of a mask come here.
+/// multiplied by zero: query by query of those that there are, the unseen values are cleared and the others' rows left
+/// alone. Only chunks at the edge of a mask come here.
 template <class Config>
 __device__ __forceinline__ void multiply_values_masked(std::uint32_t stage, const Probabilities<Config>& p,
                                                        const RowMask& mask, int position, int lane,
                                                        Accumulator<Config>& acc) {
   using T = ptx::Traits<typename Config::Element>;
   const std::uint32_t base = value_address<Config>(stage, lane);
-  const int last = mask.query(Config::kRows - 1);
 #pragma unroll 1
-  for (int query = mask.query(0); query <= last; ++query) {
+  for (int query = mask.query(0); query <= mask.last_query; ++query) {
 #pragma unroll
     for (int i = 0; i < Config::kTokenTiles; ++i) {
       std::uint32_t keep[2];

@@ -66,6 +66,7 @@ TEST_F(LocalMemory, NoFurtherKernelSpills) {
       {"d64 group 64 rows, 4 warps, masked", 16},
       {"d128 8 rows, 4 warps", 16},
       {"d128 16 rows, 4 warps", 8},
+      {"d128 16 rows, 4 warps, masked", 8},
       {"d128 group 32 rows, 4 warps", 24},
       {"d128 group 64 rows, 4 warps", 8},
       {"d128 group 64 rows, 4 warps, masked", 112},
