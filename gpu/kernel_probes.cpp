@@ -119,9 +119,11 @@ class ConfigProbes {
 
   void lists() {
     items_of_rounds(true);
-    for (const std::int32_t items : {2, 6}) time(ProbeKind::items, items, items, round_, false);
+    for (const std::int32_t items : {2, 6}) {
+      time(ProbeKind::items, items, items, round_, false);
+      time(ProbeKind::short_items, items, items, kFewTokens, false);
+    }
     if (probe_.masked) unhidden();
-    for (const std::int32_t items : {2, 6}) time(ProbeKind::short_items, items, items, kFewTokens, false);
     crowd();
   }
 

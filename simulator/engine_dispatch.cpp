@@ -30,7 +30,6 @@ void add_column(std::vector<std::int32_t>& rows, std::int32_t width, const std::
 void Engine::prepare_classes() {
   place_first_wave(*machine_, options_.ctas_per_sm, std::min(plan_->lists(), resident_ctas()), sm_of_cta_);
   find_port_kinds();
-  limits_.kinds = kinds_;
   limits_.side_bytes_per_second = machine_->side_bytes_per_second;
   const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
   limits_.law = work_->law;
@@ -62,7 +61,7 @@ void Engine::find_port_kinds() {
       if (has_tokens(static_cast<std::int32_t>(cta))) reading_sms_.push_back(sm_of_cta_[cta]);
     }
   }
-  kinds_ = port_kinds(*machine_, reading_sms_, plan_->lists() > resident_ctas());
+  limits_.kinds = port_kinds(*machine_, reading_sms_, plan_->lists() > resident_ctas());
 }
 
 bool Engine::has_tokens(std::int32_t list) const {
@@ -102,7 +101,7 @@ double Engine::later_start_seconds(double lead, double bytes, const Fill& start)
 
 void Engine::make_groups(std::int32_t first_wave) {
   const std::int32_t per_sm = options_.ctas_per_sm;
-  const bool by_port = !kinds_.kind_of_sm.empty();
+  const bool by_port = !limits_.kinds.kind_of_sm.empty();
   if (grouped_) number_alike(*plan_, *work_, first_wave, kind_of_list_);
   const auto cells = static_cast<std::size_t>(machine_->sms) * static_cast<std::size_t>(per_sm);
   rows_.assign(cells, -1);
@@ -116,7 +115,7 @@ void Engine::make_groups(std::int32_t first_wave) {
   }
   if (grouped_) {
     std::int32_t width = per_sm;
-    if (by_port) add_column(rows_, width++, kinds_.kind_of_sm);
+    if (by_port) add_column(rows_, width++, limits_.kinds.kind_of_sm);
     if (drifts_ && per_sm == 1) {
       odd_sms_.resize(static_cast<std::size_t>(machine_->sms));
       for (std::size_t sm = 0; sm < odd_sms_.size(); ++sm) odd_sms_[sm] = static_cast<std::int32_t>(sm % 2);
@@ -153,7 +152,8 @@ void Engine::start_first_wave() {
       ++groups_[number].weight;
       continue;
     }
-    const std::int32_t kind = kinds_.kind_of_sm.empty() ? 0 : kinds_.kind_of_sm[static_cast<std::size_t>(sm)];
+    const std::int32_t kind =
+        limits_.kinds.kind_of_sm.empty() ? 0 : limits_.kinds.kind_of_sm[static_cast<std::size_t>(sm)];
     groups_.push_back({1, 0, static_cast<std::int32_t>(slots_.size()), 0, sm, kind});
     for (std::int32_t k = 0; k < per_sm; ++k) {
       slots_.emplace_back();

@@ -146,7 +146,6 @@ class Engine {
 
   std::vector<Slot> slots_;
   std::vector<Group> groups_;
-  PortKinds kinds_;
   std::vector<std::int32_t> reading_sms_;  ///< of the first wave's CTAs that have tokens
   std::vector<std::int32_t> kind_of_list_;
   std::vector<std::int32_t> sm_of_cta_;

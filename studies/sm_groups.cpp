@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <numeric>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "base/quantile.h"
 
@@ -44,16 +46,18 @@ std::vector<double> effects(std::span<const std::vector<double>> launches, std::
   return result;
 }
 
-/// The middle of the widest gap between effects that follow each other, among those that ports of 2 to 12 SMs make
-/// negative.
-double threshold(std::vector<double> values, std::size_t sms) {
-  std::sort(values.begin(), values.end());
+/// The middle of the widest gap between what pairs take that follow each other, among the gaps that ports of 2 to 12
+/// SMs make below something positive.
+double threshold(std::span<const double> taken, std::size_t sms) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < sms; ++i) values.insert(values.end(), &taken[i * sms], &taken[i * sms + i]);
+  std::sort(values.begin(), values.end(), std::greater<>());
   const std::size_t most = std::min(values.size() - 1, sms * 11 / 2);
   double widest = 0;
-  double middle = -std::numeric_limits<double>::infinity();
+  double middle = std::numeric_limits<double>::infinity();
   for (std::size_t k = std::max<std::size_t>(sms / 2, 1); k <= most; ++k) {
-    const double gap = values[k] - values[k - 1];
-    if (values[k - 1] < 0 && gap > widest) {
+    const double gap = values[k - 1] - values[k];
+    if (values[k - 1] > 0 && gap > widest) {
       widest = gap;
       middle = (values[k] + values[k - 1]) / 2;
     }
@@ -91,6 +95,35 @@ std::vector<double> correlations(std::span<const std::vector<double>> launches, 
       }
       const double spread = std::sqrt((n * xx - x * x) * (n * yy - y * y));
       if (spread > 0) result[i * sms + j] = (n * xy - x * y) / spread;
+    }
+  }
+  return result;
+}
+
+/// SMs that are bonded, directly or through others, by [i * sms + j] for j < i above a limit.
+struct Bonded {
+  std::vector<std::int32_t> group_of_sm;
+  double weakest_inside = std::numeric_limits<double>::infinity();
+  double strongest_outside = -std::numeric_limits<double>::infinity();
+};
+
+Bonded bonded_by(std::span<const double> bonds, std::size_t sms, double limit) {
+  std::vector<std::vector<std::int32_t>> pairs;
+  for (std::size_t i = 0; i < sms; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (bonds[i * sms + j] > limit) pairs.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
+    }
+  }
+  Bonded result;
+  result.group_of_sm = connected_groups(static_cast<std::int32_t>(sms), pairs);
+  for (std::size_t i = 0; i < sms; ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      const double bond = bonds[i * sms + j];
+      if (result.group_of_sm[i] == result.group_of_sm[j]) {
+        result.weakest_inside = std::min(result.weakest_inside, bond);
+      } else {
+        result.strongest_outside = std::max(result.strongest_outside, bond);
+      }
     }
   }
   return result;
@@ -136,64 +169,23 @@ std::vector<std::vector<std::int32_t>> members_of(std::span<const std::int32_t> 
 PortGroups port_groups(std::span<const std::vector<double>> launches) {
   if (launches.empty() || launches.front().size() < 2) throw std::invalid_argument("port_groups: nothing to compare");
   const std::size_t sms = launches.front().size();
-  const std::vector<double> effect = effects(launches, sms);
-  std::vector<double> values;
-  for (std::size_t i = 0; i < sms; ++i) {
-    for (std::size_t j = 0; j < i; ++j) values.push_back(effect[i * sms + j]);
-  }
-  const double limit = threshold(values, sms);
-  std::vector<std::vector<std::int32_t>> pairs;
-  for (std::size_t i = 0; i < sms; ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (effect[i * sms + j] < limit) pairs.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
-    }
-  }
-  PortGroups result;
-  result.port_of_sm = connected_groups(static_cast<std::int32_t>(sms), pairs);
-  result.weakest_inside = -std::numeric_limits<double>::infinity();
-  for (std::size_t i = 0; i < sms; ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const double value = effect[i * sms + j];
-      if (result.port_of_sm[i] == result.port_of_sm[j]) {
-        result.weakest_inside = std::max(result.weakest_inside, value);
-      } else {
-        result.strongest_outside = std::min(result.strongest_outside, value);
-      }
-    }
-  }
-  if (!(result.weakest_inside < limit)) result.port_of_sm.clear();
+  std::vector<double> taken = effects(launches, sms);
+  for (double& effect : taken) effect = -effect;
+  const double limit = threshold(taken, sms);
+  Bonded bonded = bonded_by(taken, sms, limit);
+  PortGroups result{{}, -bonded.weakest_inside, std::min(0.0, -bonded.strongest_outside)};
+  if (bonded.weakest_inside > limit) result.port_of_sm = std::move(bonded.group_of_sm);
   return result;
 }
 
 SideGroups side_groups(std::span<const std::vector<double>> launches) {
   if (launches.empty() || launches.front().size() < 2) throw std::invalid_argument("side_groups: nothing to compare");
   const std::size_t sms = launches.front().size();
-  const std::vector<double> together = correlations(launches, sms);
-  std::vector<std::vector<std::int32_t>> pairs;
-  for (std::size_t i = 0; i < sms; ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (together[i * sms + j] > 0) pairs.push_back({static_cast<std::int32_t>(i), static_cast<std::int32_t>(j)});
-    }
-  }
-  SideGroups result;
-  result.side_of_sm = connected_groups(static_cast<std::int32_t>(sms), pairs);
-  result.weakest_inside = 1;
-  result.strongest_outside = -1;
-  for (std::size_t i = 0; i < sms; ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      const double value = together[i * sms + j];
-      if (result.side_of_sm[i] == result.side_of_sm[j]) {
-        result.weakest_inside = std::min(result.weakest_inside, value);
-      } else {
-        result.strongest_outside = std::max(result.strongest_outside, value);
-      }
-    }
-  }
-  const bool two = *std::max_element(result.side_of_sm.begin(), result.side_of_sm.end()) == 1;
-  if (!two || result.weakest_inside <= 0) {
-    result.side_of_sm.clear();
-    return result;
-  }
+  Bonded bonded = bonded_by(correlations(launches, sms), sms, 0);
+  SideGroups result{{}, std::min(1.0, bonded.weakest_inside), std::max(-1.0, bonded.strongest_outside), 0};
+  const bool two = *std::max_element(bonded.group_of_sm.begin(), bonded.group_of_sm.end()) == 1;
+  if (!two || bonded.weakest_inside <= 0) return result;
+  result.side_of_sm = std::move(bonded.group_of_sm);
   std::vector<double> greater;
   for (const std::vector<double>& rates : launches) {
     std::array<double, 2> of_side{};
