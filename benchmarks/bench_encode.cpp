@@ -44,10 +44,10 @@ void encode(benchmark::State& state, const char* schedule, const char* spec) {
   const schedules::Plan plan = plan_of(workload, schedule, state.range(0));
   const gpu::KvAddressing addressing = gpu::dense_addressing(workload);
   const gpu::PlanSize size = gpu::size_of(plan);
-  std::vector<gpu::DeviceItem> items(static_cast<std::size_t>(size.items));
+  std::vector<gpu::DeviceItem> items(static_cast<std::size_t>(gpu::table_size(plan, {})));
   std::vector<gpu::DeviceMerge> merges(static_cast<std::size_t>(size.merges));
   gpu::Encoder encoder;
-  time_calls(state, plan, [&] { return encoder.encode(workload, addressing, plan, 0, 3, items, merges); });
+  time_calls(state, plan, [&] { return encoder.encode(workload, addressing, plan, {}, 0, 3, items, merges); });
 }
 
 /// All of a uniform plan's encoding: it needs no table.

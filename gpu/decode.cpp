@@ -44,7 +44,7 @@ struct Decoder::State {
   State(const State&) = delete;
   State& operator=(const State&) = delete;
   std::int64_t encode(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
-                      const LaunchOptions& options, const Prepared& next);
+                      const KernelConfig& config, const LaunchOptions& options, const Prepared& next);
   std::int64_t upload(std::int64_t items, const Prepared& next);
 
   Workspace workspace;
@@ -75,7 +75,7 @@ Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 /// Writes what the launches will read of the tables to the next staging buffer: no items for a uniform plan, merges
 /// for a merge kernel only. Returns the number of items written.
 std::int64_t Decoder::State::encode(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
-                                    const LaunchOptions& options, const Prepared& next) {
+                                    const KernelConfig& config, const LaunchOptions& options, const Prepared& next) {
   const bool uniform = next.params.uniform.parts > 0;
   if (uniform && !next.separate_merge) return 0;
   Staging& to = staging[next_staging];
@@ -85,8 +85,9 @@ std::int64_t Decoder::State::encode(const Workload& workload, const KvAddressing
                                     uniform ? 0 : static_cast<std::size_t>(workspace.capacity.items));
   const std::span<DeviceMerge> merges(reinterpret_cast<DeviceMerge*>(memory + workspace.merges_offset()),
                                       next.separate_merge ? static_cast<std::size_t>(workspace.capacity.merges) : 0);
-  return encoder.encode(workload, addressing, plan, spare_lists_of(workspace.capacity, options),
-                        next.merge_params.warps_shift, items, merges);
+  return encoder.encode(workload, addressing, plan, list_shape(config),
+                        spare_lists_of(workspace.capacity, config, options), next.merge_params.warps_shift, items,
+                        merges);
 }
 
 /// Queues the copies of what encode() wrote. Returns their bytes. Where it throws, the tables are no plan's, and none
@@ -126,7 +127,7 @@ HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& address
   work.encode = seconds_since(start);
   Prepared next = prepare(workload, addressing, plan, config, options, uniform, s.workspace, s.known);
   const auto prepared = std::chrono::steady_clock::now();
-  const std::int64_t items = s.encode(workload, addressing, plan, options, next);
+  const std::int64_t items = s.encode(workload, addressing, plan, config, options, next);
   work.encode += seconds_since(prepared);
   // Nothing of the plan before has changed up to here; bad input has been told.
   const auto encoded = std::chrono::steady_clock::now();

@@ -48,6 +48,7 @@ DeviceItem idle_item() {
   DeviceItem item{};
   item.head_count = 1;
   item.parts = 1;
+  item.pieces = 1;
   item.next = -1;
   return item;
 }
@@ -65,9 +66,6 @@ PlanSize size_of(const Plan& plan) {
   size.lists = plan.lists();
   size.merges = static_cast<std::int64_t>(plan.merges.size());
   size.slots = plan.slots();
-  for (std::int32_t list = 0; list < plan.lists(); ++list) {
-    size.items += std::max<std::int64_t>(1, static_cast<std::int64_t>(plan.list(list).size()));
-  }
   for (const OutputTile& tile : plan.outputs) size.most_rows = std::max(size.most_rows, tile.rows());
   return size;
 }
@@ -106,7 +104,9 @@ void Encoder::encode_outputs(const Workload& workload, const KvAddressing& addre
   }
   if (plan.merge != schedules::MergeKind::host_cta) return;
   schedules::find_closing_parts(plan, closing_parts_);
-  for (std::size_t i = 0; i < outputs_.size(); ++i) outputs_[i].mergers = std::max(1, closing_parts_[i]);
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    outputs_[i].mergers = static_cast<std::uint16_t>(std::max(1, closing_parts_[i]));  // no more than parts
+  }
 }
 
 void Encoder::encode_merges(const Plan& plan, std::int32_t most_warps_shift, std::span<DeviceMerge> merges) const {
@@ -125,34 +125,25 @@ void Encoder::encode_merges(const Plan& plan, std::int32_t most_warps_shift, std
 }
 
 std::int64_t Encoder::encode(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
-                             std::int32_t spare_lists, std::int32_t most_warps_shift, std::span<DeviceItem> items,
-                             std::span<DeviceMerge> merges) {
+                             const ListShape& shape, std::int32_t spare_lists, std::int32_t most_warps_shift,
+                             std::span<DeviceItem> items, std::span<DeviceMerge> merges) {
   encode_outputs(workload, addressing, plan);
   encode_merges(plan, most_warps_shift, merges);
   if (items.empty()) return 0;
-  const std::int32_t lists = plan.lists();
-  std::int32_t further = std::max(lists, spare_lists);  // where items after the lists' first go
-  for (std::int32_t list = 0; list < lists; ++list) {
-    std::int32_t at = list;
-    const std::span<const Item> of_list = plan.list(list);
-    if (of_list.empty()) items[static_cast<std::size_t>(at)] = idle_item();
-    for (std::size_t i = 0; i < of_list.size(); ++i) {
-      const Item& item = of_list[i];
-      DeviceItem& to = items[static_cast<std::size_t>(at)];
-      to = outputs_[static_cast<std::size_t>(item.output)];
-      to.kv_begin = item.kv_begin;
-      to.kv_end = item.kv_end;
-      to.part = static_cast<std::uint16_t>(item.slot < 0 ? 0 : item.slot - to.slot_begin);
-      if (i + 1 < of_list.size()) {
-        to.next = further;
-        at = further++;
-      }
-    }
+  const std::int32_t firsts = std::max(plan.lists(), spare_lists) * shape.warps;
+  std::fill_n(items.begin(), firsts, idle_item());
+  for (const TableEntry& entry : order_.order(plan, shape, spare_lists)) {
+    const Item& item = plan.items[static_cast<std::size_t>(entry.item)];
+    DeviceItem& to = items[static_cast<std::size_t>(entry.at)];
+    to = outputs_[static_cast<std::size_t>(item.output)];
+    to.kv_begin = entry.kv_begin;
+    to.kv_end = entry.kv_end;
+    to.part = static_cast<std::uint16_t>(item.slot < 0 ? 0 : item.slot - to.slot_begin);
+    to.next = entry.next;
+    to.piece = static_cast<std::uint8_t>(entry.piece);
+    to.pieces = static_cast<std::uint8_t>(entry.pieces);
   }
-  for (std::int32_t list = lists; list < spare_lists; ++list) {
-    items[static_cast<std::size_t>(list)] = idle_item();
-  }
-  return further;
+  return order_.places();
 }
 
 }  // namespace splitwave::gpu

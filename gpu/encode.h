@@ -9,6 +9,7 @@
 
 #include "gpu/addressing.h"
 #include "gpu/kernels/params.h"
+#include "gpu/warp_lists.h"
 #include "schedules/plan.h"
 #include "workloads/workload.h"
 
@@ -26,7 +27,6 @@ std::int32_t merge_warps_shift(std::int32_t parts);
 
 /// What a plan needs of a table. Counts.
 struct PlanSize {
-  std::int64_t items = 0;  ///< at least one per list
   std::int64_t merges = 0;
   std::int64_t slots = 0;
   std::int32_t lists = 0;
@@ -38,18 +38,19 @@ PlanSize size_of(const schedules::Plan& plan);
 /// allocates nothing.
 class Encoder {
  public:
-  /// Writes the plan's items to `items` (the first items of the lists first; unused places after them up to
-  /// `spare_lists` get items that do nothing) and its merges to `merges`; what is empty of the two is left out. Returns
-  /// the number of items written. most_warps_shift: log2 of the warps that a fragment has in the merge kernel. Throws
-  /// InputError if a number does not fit the table's fields: 65,535 rows or parts of an output, 64 GiB of K.
+  /// Writes the plan's items to `items`, in TableOrder's places (those without an entry get items that do nothing), and
+  /// its merges to `merges`; what is empty of the two is left out. Returns the number of items written.
+  /// most_warps_shift: log2 of the warps that a fragment has in the merge kernel. Throws InputError if a number does
+  /// not fit the table's fields: 65,535 rows or parts of an output, 64 GiB of K.
   std::int64_t encode(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
-                      std::int32_t spare_lists, std::int32_t most_warps_shift, std::span<DeviceItem> items,
-                      std::span<DeviceMerge> merges);
+                      const ListShape& shape, std::int32_t spare_lists, std::int32_t most_warps_shift,
+                      std::span<DeviceItem> items, std::span<DeviceMerge> merges);
 
  private:
   void encode_outputs(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan);
   void encode_merges(const schedules::Plan& plan, std::int32_t most_warps_shift, std::span<DeviceMerge> merges) const;
 
+  TableOrder order_;
   std::vector<DeviceItem> outputs_;  ///< per output tile: what all its items have in common
   std::vector<std::int32_t> first_query_;
   std::vector<std::int32_t> closing_parts_;  ///< of a plan whose CTAs wait

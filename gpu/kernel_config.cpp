@@ -18,10 +18,10 @@ using base::InputError;
 
 namespace {
 
-constexpr std::array kTeams = {Team::warps, Team::group, Team::seesaw};
+constexpr std::array kTeams = {Team::warps, Team::group, Team::seesaw, Team::alone};
 
 constexpr char letter_of(Team team) {
-  return team == Team::warps ? 'w' : team == Team::group ? 'g' : 'm';
+  return std::array{'w', 'g', 'm', 'a'}[static_cast<std::size_t>(team)];
 }
 
 }  // namespace
@@ -115,6 +115,7 @@ bool fits(const DecodeKernel& kernel, const workloads::Workload& workload) {
 
 /// Each CTA of a cluster finishes as many fragments as the others, at least one.
 bool cluster_fits(const DecodeKernel& kernel, std::int32_t cluster) {
+  if (kernel.team == Team::alone) return cluster == 1;
   const bool known = cluster == 1 || cluster == 2 || cluster == 4 || cluster == 8;
   return known && cluster <= kernel.row_tiles * kernel.value_dim / 16;
 }
@@ -132,7 +133,8 @@ std::span<const DecodeKernel> group_kernels_for(const workloads::Geometry& g) {
 
 const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config) {
   const std::span<const DecodeKernel> own = kernels_for(workload.geometry);
-  for (const DecodeKernel& kernel : config.team == Team::warps ? own : group_kernels_for(workload.geometry)) {
+  const bool by_warps = config.team == Team::warps || config.team == Team::alone;
+  for (const DecodeKernel& kernel : by_warps ? own : group_kernels_for(workload.geometry)) {
     if (kernel.team == config.team && kernel.row_tiles == config.row_tiles && kernel.warps == config.warps &&
         kernel.stages == config.stages && kernel.tokens == config.tokens && fits(kernel, workload) &&
         cluster_fits(kernel, config.cluster)) {

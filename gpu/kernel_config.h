@@ -34,7 +34,7 @@ struct KernelConfig {
 };
 
 /// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster; "r8g4s2t16c1" where the warps work together, "r8m8s2t8c1"
-/// where they do so with rows as M.
+/// where they do so with rows as M, "r1a4s2t16c1" where each has a list of its own.
 std::string to_string(const KernelConfig& config);
 
 /// The same for any cluster: what a kernel file calls it.

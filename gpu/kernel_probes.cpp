@@ -101,9 +101,8 @@ class ConfigProbes {
 
   void whole_item() {
     time(ProbeKind::item, round_, 1, round_, false);
-    if (probe_.paged) return;
     waves();
-    if (probe_.config.cluster == 1) table();
+    if (!probe_.paged && probe_.config.cluster == 1) table();
   }
 
   /// What differs from single CTAs.
@@ -123,7 +122,10 @@ class ConfigProbes {
       time(ProbeKind::items, items, items, round_, false);
       time(ProbeKind::short_items, items, items, kFewTokens, false);
     }
-    if (probe_.masked) unhidden();
+    if (probe_.masked) {
+      unhidden();
+      if (!probe_.paged) queries();
+    }
     crowd();
   }
 
@@ -159,6 +161,15 @@ class ConfigProbes {
       const Plan plan = plan_of(w, probe_.config, true);
       report(ProbeKind::unhidden, items, seconds_of(w, plan, probe_.config, false, options_), true);
     }
+  }
+
+  void queries() {
+    const std::int32_t rows = 8 * probe_.config.row_tiles;
+    Workload w = workload(1, std::max(round_, rows));
+    w.geometry.query_heads = 1;
+    w.requests.front().query_len = rows;
+    report(ProbeKind::queries, rows, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, true, options_),
+           true);
   }
 
   void merges() {
@@ -230,9 +241,9 @@ class ConfigProbes {
 }  // namespace
 
 std::string to_string(ProbeKind kind) {
-  constexpr std::array<const char*, 15> kNames = {"empty",       "item",   "items",       "unhidden", "splits",
-                                                  "host",        "kernel", "lone_kernel", "unmerged", "queue",
-                                                  "short_items", "crowd",  "full",        "waves",    "table"};
+  constexpr std::array<const char*, 16> kNames = {
+      "empty",       "item",     "items", "unhidden",    "queries", "splits", "host",  "kernel",
+      "lone_kernel", "unmerged", "queue", "short_items", "crowd",   "full",   "waves", "table"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -19,6 +19,7 @@ enum class ProbeKind {
   item,         ///< one item of `count` tokens: a round, one for each stage, and eight more
   items,        ///< one list of `count` items of a round each
   unhidden,     ///< masked: the same with a mask that hides nothing
+  queries,      ///< masked: one item of a round whose rows are `count` queries of one head
   splits,       ///< one output in `count` parts of a round, merged by the last arriver
   host,         ///< the same, merged by the CTA of the first part
   kernel,       ///< outputs of `count` parts in kMergedLists lists, merged by a second kernel

@@ -52,7 +52,9 @@ void check_fits(const Workload& workload, const KvAddressing& addressing, const 
                 const LaunchOptions& options, const Capacity& capacity) {
   const PlanSize size = size_of(plan);
   const std::int64_t partials = size.slots * row_blocks_of(size.most_rows, config.row_tiles);
-  const std::int64_t items = size.items + std::max(0, spare_lists_of(capacity, options) - size.lists);
+  const ListShape shape = list_shape(config);
+  const std::int64_t spare = std::max(0, spare_lists_of(capacity, config, options) - size.lists);
+  const std::int64_t items = table_size(plan, shape) + spare * shape.warps;
   if (items > capacity.items || size.merges > capacity.merges || partials > capacity.partials ||
       config.row_tiles > capacity.row_tiles || workload.geometry.value_dim > capacity.value_dim) {
     throw InputError(
@@ -65,8 +67,9 @@ void check_fits(const Workload& workload, const KvAddressing& addressing, const 
   }
 }
 
-bool asks_for_hooks(const LaunchOptions& options) {
-  return options.delay_seed != 0 || options.dropped_slot >= 0 || options.count_visits;
+std::uint32_t test_hooks(const LaunchOptions& options) {
+  return (options.count_visits ? kCountVisits : 0U) | (options.delay_seed != 0 ? kDelay : 0U) |
+         (options.dropped_slot >= 0 ? kDrop : 0U);
 }
 
 DecodeParams decode_params(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
@@ -99,7 +102,7 @@ DecodeParams decode_params(const Workload& workload, const KvAddressing& address
   params.wait_nanoseconds = static_cast<std::uint64_t>(options.wait_seconds * 1e9);
   params.injection.delay_seed = options.delay_seed;
   params.injection.drop_slot = static_cast<std::uint32_t>(options.dropped_slot + 1);
-  params.test_hooks = asks_for_hooks(options) ? 1 : 0;
+  params.test_hooks = test_hooks(options);
   return params;
 }
 
@@ -130,7 +133,8 @@ MergeParams merge_params(const DecodeParams& decode, const Plan& plan, const Lau
 /// The single-item kernel, if these launches may use it; else null.
 const DecodeKernel* single_item_kernel(const Workload& workload, const Plan& plan, const KernelConfig& config,
                                        const LaunchOptions& options) {
-  if (asks_for_hooks(options) || options.replayable || !fits_single_item_kernel(workload, plan, config)) return nullptr;
+  if (test_hooks(options) != 0 || options.replayable || !fits_single_item_kernel(workload, plan, config))
+    return nullptr;
   return find_single_item_kernel(workload, config);
 }
 
@@ -154,7 +158,7 @@ dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig&
     return {static_cast<unsigned>(uniform.parts) * cluster, swapped ? requests : tiles, swapped ? tiles : requests};
   }
   std::int32_t workers = plan.ctas();
-  if (plan.dispatch != Dispatch::queue) workers = std::max(workers, spare_lists_of(capacity, options));
+  if (plan.dispatch != Dispatch::queue) workers = std::max(workers, spare_lists_of(capacity, config, options));
   return {static_cast<unsigned>(workers) * cluster, static_cast<unsigned>(row_blocks), 1};
 }
 
@@ -217,15 +221,12 @@ Launch merge_launch(const Workload& workload, const Plan& plan, const KernelConf
   return launch;
 }
 
-/// Where the encoder puts each item of the plan.
-std::vector<std::int64_t> table_index_of(const Plan& plan, std::int32_t spare_lists) {
+/// Where the encoder puts each item of the plan, or its first piece.
+std::vector<std::int64_t> table_index_of(const Plan& plan, const KernelConfig& config, std::int32_t spare_lists) {
   std::vector<std::int64_t> index(plan.items.size(), 0);
-  std::int64_t further = std::max(plan.lists(), spare_lists);
-  for (std::int32_t list = 0; list < plan.lists(); ++list) {
-    const std::int32_t first = plan.cta_begin[static_cast<std::size_t>(list)];
-    for (std::int32_t i = first; i < plan.cta_begin[static_cast<std::size_t>(list) + 1]; ++i) {
-      index[static_cast<std::size_t>(i)] = i == first ? list : further++;
-    }
+  TableOrder order;
+  for (const TableEntry& entry : order.order(plan, list_shape(config), spare_lists)) {
+    if (entry.piece == 0) index[static_cast<std::size_t>(entry.item)] = entry.at;
   }
   return index;
 }
@@ -236,12 +237,16 @@ void record(Prepared& next, const Plan& plan, const KernelConfig& config, const 
   const bool uniform = next.params.uniform.parts > 0;
   const dim3& grid = next.decode.grid;
   RecorderShape shape;
-  shape.ctas = static_cast<std::int64_t>(grid.x) * grid.y * grid.z;
+  const ListShape lists = list_shape(config);
+  shape.ctas = static_cast<std::int64_t>(grid.x) * grid.y * grid.z * lists.warps;
   shape.items = capacity.items;
   shape.slots = plan.slots();
   shape.ctas_per_item = static_cast<std::int64_t>(uniform ? 1 : grid.y) * config.cluster;
   shape.merge_kernel = next.separate_merge;
-  shape.table_index = table_index_of(plan, spare_lists_of(capacity, options));
+  TableOrder order;
+  for (const TableEntry& entry : order.order(plan, lists, spare_lists_of(capacity, config, options))) {
+    shape.places.push_back({entry.item, entry.at});
+  }
   next.recorder = Recorder(std::move(shape));
   next.params.timeline = next.recorder.arrays();
   next.merge_params.merges_recorded = next.params.timeline.merges;
@@ -252,7 +257,7 @@ void record(Prepared& next, const Plan& plan, const KernelConfig& config, const 
 Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelConfig& config) {
   const PlanSize size = size_of(plan);
   Capacity capacity;
-  capacity.items = size.items;
+  capacity.items = table_size(plan, list_shape(config));
   capacity.merges = size.merges;
   capacity.partials = size.slots * row_blocks_of(size.most_rows, config.row_tiles);
   capacity.row_tiles = config.row_tiles;
@@ -270,14 +275,14 @@ Workspace::Workspace(const Capacity& room) : capacity(room) {
   reset_control();
 }
 
-std::int32_t spare_lists_of(const Capacity& capacity, const LaunchOptions& options) {
-  return options.replayable ? static_cast<std::int32_t>(capacity.items / 2) : 0;
+std::int32_t spare_lists_of(const Capacity& capacity, const KernelConfig& config, const LaunchOptions& options) {
+  return options.replayable ? static_cast<std::int32_t>(capacity.items / 2 / list_shape(config).warps) : 0;
 }
 
 std::optional<UniformPlan> uniform_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                                         const KernelConfig& config, const LaunchOptions& options) {
   const bool one_row_block = size_of(plan).most_rows <= 8 * config.row_tiles;
-  if (options.replayable || !one_row_block) return {};
+  if (options.replayable || !one_row_block || config.team == Team::alone) return {};
   return as_uniform(workload, addressing, plan);
 }
 
@@ -301,7 +306,7 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
     next.visits = DeviceBuffer<std::uint64_t>(static_cast<std::size_t>(capacity.items));
     next.visits.fill_bytes(0);
     next.params.visits = next.visits.get();
-    next.table_index = table_index_of(plan, spare_lists_of(capacity, options));
+    next.table_index = table_index_of(plan, config, spare_lists_of(capacity, config, options));
   }
   if (options.record) record(next, plan, config, options, capacity);
   return next;

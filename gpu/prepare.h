@@ -48,12 +48,12 @@ struct Prepared {
   Launch merge;
   bool separate_merge = false;
   DeviceBuffer<std::uint64_t> visits;     ///< per item of the table, if they are counted
-  std::vector<std::int64_t> table_index;  ///< of each item of the plan, if visits are counted
+  std::vector<std::int64_t> table_index;  ///< of each item of the plan, or its first piece, if visits are counted
   Recorder recorder;
 };
 
 /// Lists without work that a launch has room for: other plans may replay it. 0 if it is not replayable.
-std::int32_t spare_lists_of(const Capacity& capacity, const LaunchOptions& options);
+std::int32_t spare_lists_of(const Capacity& capacity, const KernelConfig& config, const LaunchOptions& options);
 
 /// The plan without a table, if launches with these options can run it so.
 std::optional<UniformPlan> uniform_plan(const workloads::Workload& workload, const KvAddressing& addressing,

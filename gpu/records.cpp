@@ -23,10 +23,10 @@ schedules::Recording recording_of(const RecorderShape& shape, std::span<const Ti
   for (const TimelineRecord& record : part(0, shape.ctas)) {
     if (written(record)) recording.ctas.push_back(stretch_of(record, -1));
   }
-  for (std::size_t item = 0; item < shape.table_index.size(); ++item) {
-    const std::int64_t first = shape.first_item() + shape.table_index[item] * shape.ctas_per_item;
+  for (const ItemPlace& one : shape.places) {
+    const std::int64_t first = shape.first_item() + one.place * shape.ctas_per_item;
     for (const TimelineRecord& record : part(first, shape.ctas_per_item)) {
-      if (written(record)) recording.work.push_back(stretch_of(record, static_cast<std::int32_t>(item)));
+      if (written(record)) recording.work.push_back(stretch_of(record, static_cast<std::int32_t>(one.item)));
     }
   }
   for (const TimelineRecord& record : part(shape.first_merge(), shape.slots * shape.ctas_per_item)) {

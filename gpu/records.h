@@ -11,14 +11,19 @@
 
 namespace splitwave::gpu {
 
+struct ItemPlace {
+  std::int64_t item = 0;
+  std::int64_t place = 0;
+};
+
 /// How much a launch records, and where: TimelineArrays' parts, one behind the other.
 struct RecorderShape {
-  std::int64_t ctas = 0;                  ///< of the decode kernel's grid
-  std::int64_t items = 0;                 ///< of the table
-  std::int64_t slots = 0;                 ///< of partial results
-  std::int64_t ctas_per_item = 1;         ///< row blocks times CTAs of a cluster
-  bool merge_kernel = false;              ///< merges are CTAs of a grid of their own
-  std::vector<std::int64_t> table_index;  ///< where the plan's items stand in the table
+  std::int64_t ctas = 0;           ///< of the decode kernel's grid, or their warps if these have lists
+  std::int64_t items = 0;          ///< of the table
+  std::int64_t slots = 0;          ///< of partial results
+  std::int64_t ctas_per_item = 1;  ///< row blocks times CTAs of a cluster
+  bool merge_kernel = false;       ///< merges are CTAs of a grid of their own
+  std::vector<ItemPlace> places;   ///< where the plan's items, or their pieces, stand in the table
 
   std::int64_t first_item() const { return ctas; }
   std::int64_t first_merge() const { return ctas + items * ctas_per_item; }

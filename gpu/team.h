@@ -6,8 +6,9 @@
 
 namespace splitwave::gpu {
 
-/// How a CTA's warps share its work: each has tokens of its own; all multiply a stage of tokens together by wgmma
-/// (compute capability 9.0 alone), tokens and elements as M; or two warpgroups take turns at stages, rows as M.
-enum class Team : std::uint8_t { warps, group, seesaw };
+/// How a CTA's warps share its work: each has tokens of its own of every item; all multiply a stage of tokens together
+/// by wgmma (compute capability 9.0 alone), tokens and elements as M; two warpgroups take turns at stages, rows as M;
+/// or each has a list of its own, a part of the CTA's.
+enum class Team : std::uint8_t { warps, group, seesaw, alone };
 
 }  // namespace splitwave::gpu

@@ -19,7 +19,7 @@ struct Stretch {
 };
 
 /// One run of a plan. An item has a stretch for each CTA that has a part in it: those of a cluster, and those whose
-/// rows are other ones of a tall tile.
+/// rows are other ones of a tall tile. Where the warps of a CTA have lists of their own, each counts as a CTA.
 struct Recording {
   std::vector<Stretch> ctas;  ///< each whole; of different numbers
   std::vector<Stretch> work;  ///< their items and merges

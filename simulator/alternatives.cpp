@@ -116,13 +116,17 @@ std::int32_t most_rows(const Plan& plan) {
 
 namespace {
 
-/// Rows that share a query are masked together, and rows that a tile does not have count as further queries.
+/// Rows that share a query are masked together.
 constexpr double kProbedQueries = 2;
 
+/// Most queries of a row block.
 double queries_per_tile(const KernelProfile& kernel, const Plan& plan) {
-  if (plan.outputs.empty()) return kProbedQueries;
-  const double heads = std::max(1, plan.outputs.front().head_count);
-  return std::max(1.0, std::ceil(kernel.most_rows / heads));
+  std::int32_t most = 1;
+  for (const schedules::OutputTile& tile : plan.outputs) {
+    const std::int32_t heads = std::max(1, tile.head_count);
+    most = std::max(most, (std::min(tile.rows(), kernel.most_rows) + heads - 1) / heads);
+  }
+  return most;
 }
 
 }  // namespace
@@ -157,6 +161,7 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
   result.item_crowded_seconds += kernel.paged_item_crowded_seconds;
   // Looking pages up takes instructions, of a CTA's chain and of its SM alike.
   if (kernel.chain_clocks > 0) result.crowded_clocks *= kernel.paged_chain_clocks / kernel.chain_clocks;
+  if (kernel.most_tokens > 0) result.crowded_clocks *= kernel.paged_crowded;
   return result;
 }
 

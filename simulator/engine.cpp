@@ -87,7 +87,7 @@ double Engine::fill_seconds(double bytes, const Fill& start) const {
 /// last of its CTAs, in a memory that serves at random, 1 + ln c times as long: equal items, too, for the ln c, in a
 /// queue that is shorter by the share of the time that all CTAs wait.
 double Engine::queue_seconds(double bytes, const Fill& start) const {
-  if (!kernel_->refills_after_use || start.arithmetic_bound || start.share <= 0) return 0;
+  if (!kernel_->refills_after_use || kernel_->warps_alone || start.arithmetic_bound || start.share <= 0) return 0;
   const double queue = work_->queued_bytes / start.share;
   const double lone = work_->queued_bytes / work_->law.lone_rate();
   if (queue <= lone) return 0;
@@ -129,7 +129,7 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       result_->slot_seconds.ramp += w * lead;
       return enter_timed(index, time + lead);
     }
-    lead += kernel_->epilogue_seconds;
+    lead += end_seconds(slot);
     time += lead;
     result_->slot_seconds.ramp += w * lead;
     if (time < slot.arithmetic_until) {
@@ -162,52 +162,6 @@ void Engine::start_list(std::int32_t index, std::int32_t list, double time, doub
   begin_item(slot, index, time, lead, entry);
 }
 
-/// Tiles whose arithmetic takes as long as that of so many tokens, of which the last may not fill theirs.
-double Engine::arithmetic_tiles(std::int32_t tokens) const {
-  const double tiles = static_cast<double>(tokens) / kernel_->tile_tokens;
-  const double whole = std::floor(tiles);
-  return tiles > whole ? whole + kernel_->partial_tile + (1 - kernel_->partial_tile) * (tiles - whole) : whole;
-}
-
-/// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, what a
-/// part of a tile takes beyond its tokens.
-double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) const {
-  const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
-  const double tile = kernel_->tile_tokens;
-  const double tiles = arithmetic_tiles(item.tokens());
-  if (slot.arithmetic_bound) return (tiles * tile - item.tokens()) * per_token;
-  const double last = tiles - std::ceil(item.tokens() / tile) + 1;
-  return kernel_->drain_tiles * last * tile * per_token;
-}
-
-/// Of all tiles of a further item and what precedes them, in a kernel whose warps load and compute in turn.
-double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item) const {
-  if (slot.item == plan_->cta_begin[static_cast<std::size_t>(slot.list)]) return 0;  // it could not begin earlier
-  const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
-  const double others = options_.ctas_per_sm - 1;
-  const double crowd = others > 0 ? std::clamp((busy_.all / machine_->sms - 1) / others, 0.0, 1.0) : 1;
-  return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds) +
-         arithmetic_tiles(item.tokens()) * kernel_->tile_tokens * per_token;
-}
-
-/// When the last arithmetic of the item whose last byte is there ends.
-double Engine::end_of_arithmetic(const Slot& slot, const schedules::Item& item) {
-  if (kernel_->most_tokens > 0) {
-    // Much of what an SM does for a CTA comes before its last byte, in the time that the byte takes.
-    double& issued = group_of(slot).issued_until;
-    issued = std::max(issued, slot.arithmetic_until + work_->issue_start_seconds) + work_->issue_seconds;
-    return std::max(now_ + work_->issue_seconds, issued);
-  }
-  // Items are computed in order: a short one that was prefetched waits for the arithmetic of the one before.
-  const double arithmetic = kernel_->refills_after_use ? arithmetic_seconds(slot, item) : 0;
-  return std::max(now_ + drain_seconds(slot, item), slot.arithmetic_until + arithmetic);
-}
-
-/// From the item's last arithmetic to its visible result.
-double Engine::epilogue_seconds(const schedules::Item& item) const {
-  return kernel_->epilogue_seconds + work_->more_seconds(item);
-}
-
 /// When the loads of the next item begin, if they do not wait for the end of this one. In a kernel whose warps load and
 /// compute in turn they run ahead by a window, which they fill at the rate that all CTAs at work allow.
 double Engine::resume_time(const Slot& slot, double end) {
@@ -227,7 +181,7 @@ void Engine::end_stream(std::int32_t index) {
   if (kernel_->most_tokens > 0) join_waiting(group);
   const schedules::Item& item = plan_->items[static_cast<std::size_t>(slot.item)];
   const bool more = slot.item + 1 < slot.item_end;
-  const double epilogue = epilogue_seconds(item);
+  const double epilogue = epilogue_seconds(slot, item);
   const double end = end_of_arithmetic(slot, item) + epilogue;
   slot.arithmetic_until = end;
   if (options_.item_ends) result_->item_end[static_cast<std::size_t>(slot.item)] = end;

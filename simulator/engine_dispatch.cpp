@@ -166,7 +166,7 @@ void Engine::start_first_wave() {
     if (slot.reads) busy_.reading += weight(slot);
   }
   streams_.reset(limits_, slots_.size());
-  const double full = busy_.all / (machine_->sms * per_sm);
+  const double full = busy_.reading / (machine_->sms * per_sm);
   const double lead = first_prologue_seconds(*machine_, *kernel_) + work_->cold_seconds + work_->table_seconds +
                       full * work_->crowd_start_seconds + options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {

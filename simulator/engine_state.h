@@ -88,7 +88,8 @@ class Engine {
   /// How a CTA comes to an item: as its first, as a further one, or as one whose loads began during the one before.
   enum class Entry : std::uint8_t { first, further, prefetched };
   void start_list(std::int32_t slot, std::int32_t list, double time, double lead, Entry entry);
-  double epilogue_seconds(const schedules::Item& item) const;
+  double end_seconds(const Slot& slot) const;
+  double epilogue_seconds(const Slot& slot, const schedules::Item& item) const;
   void begin_item(Slot& slot, std::int32_t index, double time, double lead, Entry entry);
   void end_stream(std::int32_t index);
   void enter_timed(std::int32_t index, double until);

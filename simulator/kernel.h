@@ -82,6 +82,7 @@ struct KernelProfile {
   double first_round_seconds = 0;  ///< more of the first tile of each stage behind the first one than of later ones
   double partial_tile = 1;         ///< share of a tile's arithmetic that a part of one takes however small it is
   bool refills_after_use = false;  ///< a tile is requested when the one in its place has been worked on
+  bool warps_alone = false;  ///< each warp has a part of its CTA's list, and ends its items while the others go on
   double single_item_prologue_seconds = 0;  ///< in place of the prologue where each list has one item (single_item())
   double table_seconds = 0;                 ///< more of it where the item comes from a table
   double single_item_chain_clocks = 0;      ///< in place of chain_clocks there
@@ -91,7 +92,7 @@ struct KernelProfile {
   double crowded_clocks = 0;        ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates; of
                                     ///< a kernel that holds its items, in ClusterCosts
   double item_crowded_seconds = 0;  ///< in place of item_seconds with as many CTAs on an SM as fit
-  double crowd_start_seconds = 0;   ///< more of the first prologue if as many CTAs start as fit on the device
+  double crowd_start_seconds = 0;   ///< more of the first prologue if CTAs with tokens fill the device
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
   double later_start_seconds = 0;  ///< more of the prologue in the place of a CTA that has ended, among others' ends
   double queue_list_seconds = 0;   ///< for a worker to take a list from a queue and begin anew
@@ -103,6 +104,7 @@ struct KernelProfile {
   double paged_seconds = 0;               ///< more of the prologue with paged K and V: the first look-up
   double paged_item_seconds = 0;          ///< more of item_seconds with paged K and V
   double paged_item_crowded_seconds = 0;  ///< more of item_crowded_seconds there
+  double paged_crowded = 1;               ///< times crowded_clocks there, of a kernel that holds its items
   std::int32_t merge_batch_splits = 0;    ///< partials that a merge asks for at a time; 0: all
   std::int32_t merge_rows = 0;     ///< of a partial that a waiting CTA loads, of its own tile or of those behind it
   double merge_batch_seconds = 0;  ///< of each further batch

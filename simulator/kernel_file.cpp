@@ -92,6 +92,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.merge_kernel_seconds_per_split, constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
   take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
   flag(kernel.refills_after_use, "refills_after_use");
+  flag(kernel.warps_alone, "warps_alone");
 }
 
 /// What only compiled configs have.
@@ -120,6 +121,7 @@ void read_config(KernelVariant& variant, Constants& constants) {
   take(kernel.paged_seconds, constants.optional_number("paged", "ns", 1e-9, 0, 1e6));
   take(kernel.paged_item_seconds, constants.optional_number("paged_item", "ns", 1e-9, 0, 1e6));
   take(kernel.paged_item_crowded_seconds, constants.optional_number("paged_item_crowded", "ns", 1e-9, 0, 1e6));
+  take(kernel.paged_crowded, constants.optional_number("paged_crowded", "1", 1, 0.1, 10));
   if (constants.optional_number("most_tokens", "token", 1, 1, 1 << 20)) {
     kernel.most_tokens = constants.integer("most_tokens", "token", 1, 1 << 20);
   }

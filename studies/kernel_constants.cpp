@@ -57,7 +57,7 @@ class Writer {
     const std::int32_t d = probed_.geometry.head_dim;
     Json variant = {{"head_dim", {d, d}}, {"config", gpu::name_without_cluster(c)}, {"rows", 8 * c.row_tiles}};
     if (probed_.masked) variant["masked"] = true;
-    if (c.team != gpu::Team::warps) variant["instruction"] = "wgmma";
+    if (c.team == gpu::Team::group || c.team == gpu::Team::seesaw) variant["instruction"] = "wgmma";
     if (probed_.geometry.kind == workloads::AttentionKind::mla) variant["value_dim"] = probed_.geometry.value_dim;
     variant["constants"] = std::move(constants_);
     return variant;
@@ -85,16 +85,20 @@ class Writer {
     return bytes / base_.ring_l2_bytes_per_second * 1e9;
   }
 
+  /// Whether the warps have lists of their own.
+  bool alone() const { return probed_.config.team == gpu::Team::alone; }
+
   void resources() {
-    const gpu::KernelResources& alone = probed_.resources.front();
+    const gpu::KernelResources& single = probed_.resources.front();
     const KernelConfig& c = probed_.config;
-    add("threads", "thread", alone.threads);
-    add("registers_per_thread", "register", alone.registers_per_thread);
-    add("shared_memory", "byte", alone.shared_bytes);
+    add("threads", "thread", single.threads);
+    add("registers_per_thread", "register", single.registers_per_thread);
+    add("shared_memory", "byte", single.shared_bytes);
     add("cluster_shared_memory", "byte", probed_.resources.back().shared_bytes);
     add("bytes_in_flight", "byte", c.bytes_in_flight(probed_.geometry), "derived");
     add("tile_tokens", "token", c.warps * c.tokens, "derived");
     add("clusters", "CTA", probed_.clusters);
+    if (alone()) add("warps_alone", "1", 1, "derived");
   }
 
   /// A kernel that holds its item: what an SM that is full takes for each CTA, and the rest of what a lone one takes.
@@ -139,19 +143,24 @@ class Writer {
     const auto empty = [&](bool any_plan) {
       return by_cluster([&](std::int32_t c) { return times_.at(c, any_plan, ProbeKind::empty, 0) - launch_; });
     };
-    add("fixed", "ns", empty(true));
+    // Of warps with lists of their own an item without tokens is one warp's, and others are combined of pieces.
+    const double pieces =
+        times_.at(1, true, ProbeKind::item, times_.round(1)) - times_.chain(1, true) - latency_ - transfer(1) - launch_;
+    add("fixed", "ns", alone() ? Json{rounded(std::max(0.0, pieces))} : empty(true));
     const bool single_item = probed_.resources.front().single_item;
     add("single_item_fixed", "ns", single_item ? empty(false) : by_cluster([](std::int32_t) { return 0.0; }));
     if (single_item) table();
   }
 
-  /// What it costs that rows see different tokens: two queries in the probes of several items, and one more, as the
-  /// probes of one item give each row a query of its own (FlashAttention-2's tiles).
+  /// What it costs that rows see different tokens: two queries in the probes of several items, and one more, of those
+  /// of an item whose rows are queries of one head. Of warps with lists of their own each has its share of many edges.
   void edge() {
     add_ns("edge", times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::unhidden));
-    const double first = times_.first(1, true, ProbeKind::items);
-    const double rows = 8 * probed_.config.row_tiles;
-    add_ns("edge_per_query", (times_.at(1, true, ProbeKind::item, times_.round(1)) - first) / (rows - 2));
+    const std::int32_t rows = 8 * probed_.config.row_tiles;
+    const double rounds = std::max(1, rows / times_.round(1));
+    const double two = times_.first(1, true, ProbeKind::items) + (rounds - 1) * times_.chain(1, true);
+    const double further = (times_.at(1, true, ProbeKind::queries, rows) - two) / (rows - 2);
+    add_ns("edge_per_query", alone() ? further / probed_.config.warps : further);
   }
 
   void chains() {
@@ -190,11 +199,11 @@ class Writer {
   /// What a further item takes beside its round, and how much more of it with as many CTAs on an SM as fit.
   std::pair<double, double> item_costs(bool pages) const {
     const ProbeKind kind = probed_.masked ? ProbeKind::unhidden : ProbeKind::items;
-    const double epilogue = constants_[fixed_key()]["value"][0].get<double>() / 2;
-    const double alone = times_.each(1, true, kind, pages) - times_.chain(1, true, pages) - epilogue;
+    const double epilogue = alone() ? 0 : constants_[fixed_key()]["value"][0].get<double>() / 2;
+    const double lone = times_.each(1, true, kind, pages) - times_.chain(1, true, pages) - epilogue;
     const double crowd =
         times_.each(1, true, ProbeKind::crowd, pages) - times_.each(1, true, ProbeKind::short_items, pages);
-    return {std::max(0.0, alone), std::max(0.0, crowd)};
+    return {std::max(0.0, lone), std::max(0.0, crowd)};
   }
 
   void items() {
@@ -214,7 +223,7 @@ class Writer {
   double wave_of_lone(std::size_t i) const {
     const std::int32_t cluster = probed_.clusters[i];
     const double tokens = gpu::kFewTokens / static_cast<double>(times_.round(cluster));
-    const double least = constants_["partial_tile"]["value"].get<double>();
+    const double least = alone() ? 1 : constants_["partial_tile"]["value"].get<double>();
     const double edge = probed_.masked ? constants_["edge"]["value"].get<double>() : 0;
     const double dispatch = probed_.resources[i].where.workers * base_.launch_seconds_per_cta * 1e9;
     return dispatch + constants_[fixed_key()]["value"][i].get<double>() + latency_ + transfer(cluster) * tokens + edge +
@@ -280,7 +289,12 @@ class Writer {
     };
     add_ns("paged",
            probed_.masked ? prologue(true) - prologue(false) : *found - times_.at(1, any_plan, ProbeKind::item, round));
-    if (probed_.config.stages == 1) return;
+    if (probed_.config.stages == 1) {
+      const double wave = times_.each(1, false, ProbeKind::waves);
+      const double looked_up = times_.each(1, false, ProbeKind::waves, true);
+      if (wave > 0) add("paged_crowded", "1", rounded(std::max(1.0, looked_up / wave)));
+      return;
+    }
     const auto [item, crowd] = item_costs(false);
     const auto [paged_item, paged_crowd] = item_costs(true);
     add_ns("paged_item", paged_item - item);

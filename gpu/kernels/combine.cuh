@@ -55,6 +55,10 @@ struct Running {
   float sum[2] = {};
 };
 
+__device__ __forceinline__ Running running(const float4& o, const float (&maximum)[2], const float (&sum)[2]) {
+  return {{o.x, o.y, o.z, o.w}, {maximum[0], maximum[1]}, {sum[0], sum[1]}};
+}
+
 /// Partial results that are combined at a time, all asked for before the first is used: of a CTA's or a cluster's
 /// parts, which lie in shared memory, and of an output's items, whose latency is long. Few items of many rows are
 /// combined for more fragments at a time in place of more items.
@@ -159,14 +163,11 @@ struct Weights {
   float sum[2] = {};
 };
 
-/// sums: of the lane's pair of rows in the first partial result; the others follow at `stride`. Shared memory.
+/// x: maxima and sums of the lane's pair of rows.
 template <int kCount>
-__device__ __forceinline__ Weights<kCount> weigh(const float4* sums, int stride) {
-  Weights<kCount> weights;
-  float4 x[kCount];
+__device__ __forceinline__ void weigh_sums(const float4 (&x)[kCount], Weights<kCount>& weights) {
 #pragma unroll
   for (int i = 0; i < kCount; ++i) {
-    x[i] = sums[i * stride];
     weights.maximum[0] = fmaxf(weights.maximum[0], x[i].x);
     weights.maximum[1] = fmaxf(weights.maximum[1], x[i].z);
   }
@@ -177,29 +178,40 @@ __device__ __forceinline__ Weights<kCount> weigh(const float4* sums, int stride)
     weights.sum[0] += weights.factor[i][0] * x[i].y;
     weights.sum[1] += weights.factor[i][1] * x[i].w;
   }
+}
+
+/// sums: of the lane's pair of rows in the first partial result; the others follow at `stride`. Shared memory.
+template <int kCount>
+__device__ __forceinline__ Weights<kCount> weigh(const float4* sums, int stride) {
+  float4 x[kCount];
+#pragma unroll
+  for (int i = 0; i < kCount; ++i) x[i] = sums[i * stride];
+  Weights<kCount> weights;
+  weigh_sums(x, weights);
   return weights;
 }
 
-/// One fragment of kCount partial results, by their weights: what combine() does, with everything known in advance.
+/// A fragment of kCount partial results by their weights: what combine() does, with everything known in advance.
 template <int kCount>
-__device__ __forceinline__ Running gather(const float4* fragments, int stride, const Weights<kCount>& weights) {
-  Running run;
+__device__ __forceinline__ float4 weighted_sum(const float4 (&o)[kCount], const Weights<kCount>& weights) {
+  float4 sum = make_float4(0, 0, 0, 0);
 #pragma unroll
-  for (int j = 0; j < 2; ++j) {
-    run.maximum[j] = weights.maximum[j];
-    run.sum[j] = weights.sum[j];
+  for (int i = 0; i < kCount; ++i) {
+    sum.x += weights.factor[i][0] * o[i].x;
+    sum.y += weights.factor[i][1] * o[i].y;
+    sum.z += weights.factor[i][0] * o[i].z;
+    sum.w += weights.factor[i][1] * o[i].w;
   }
+  return sum;
+}
+
+/// The same of partial results that lie at equal distances.
+template <int kCount>
+__device__ __forceinline__ float4 gather(const float4* fragments, int stride, const Weights<kCount>& weights) {
   float4 o[kCount];
 #pragma unroll
   for (int i = 0; i < kCount; ++i) o[i] = fragments[i * stride];
-#pragma unroll
-  for (int i = 0; i < kCount; ++i) {
-    run.o[0] += weights.factor[i][0] * o[i].x;
-    run.o[1] += weights.factor[i][1] * o[i].y;
-    run.o[2] += weights.factor[i][0] * o[i].z;
-    run.o[3] += weights.factor[i][1] * o[i].w;
-  }
-  return run;
+  return weighted_sum(o, weights);
 }
 
 /// Natural-log LSE of a row.
@@ -208,7 +220,49 @@ __device__ __forceinline__ float log_sum_exp(float maximum, float sum) {
   return sum == 0 ? -INFINITY : (maximum + __log2f(sum)) * kLn2;
 }
 
-/// Writes a finished fragment, normalised and rounded; the first fragment of a row tile also writes the LSE.
+/// Writes finished fragments of a row tile, normalised and rounded. What a lane needs of its row is found once: an
+/// item's end runs cold, so that its instructions count.
+template <class Config>
+class RowTileWriter {
+ public:
+  /// first: dimension tile that write() counts from. sum: of the lane's pair of rows.
+  __device__ __forceinline__ RowTileWriter(void* output, const Rows& rows, int n, int first, int lane,
+                                           const float (&sum)[2])
+      : exists_(n * 8 + (lane >> 2) < rows.count) {
+#pragma unroll
+    for (int j = 0; j < 2; ++j) inverse_[j] = sum[j] == 0 ? 0.0F : ptx::reciprocal_approximate(sum[j]);
+    const int row = min(n * 8 + (lane >> 2), rows.count - 1);
+    to_ = static_cast<char*>(output) + rows.index(row) * (Config::kValueDim * 2) + first * 32 + (lane & 3) * 4;
+  }
+
+  /// Dimension tile first + d.
+  __device__ __forceinline__ void write(int d, const float4& o) const {
+    using T = ptx::Traits<typename Config::Element>;
+    const std::uint32_t low = ptx::transpose(T::pack(o.x * inverse_[0], o.y * inverse_[1]));
+    const std::uint32_t high = ptx::transpose(T::pack(o.z * inverse_[0], o.w * inverse_[1]));
+    if (!exists_) return;
+    *reinterpret_cast<std::uint32_t*>(to_ + d * 32) = low;
+    *reinterpret_cast<std::uint32_t*>(to_ + d * 32 + 16) = high;
+  }
+
+ private:
+  bool exists_;
+  float inverse_[2];
+  char* to_;
+};
+
+/// Writes the LSE of a row tile's rows, if it is wanted.
+__device__ __forceinline__ void write_lse(float* lse, const Rows& rows, int n, int lane, const float (&maximum)[2],
+                                          const float (&sum)[2]) {
+  if (lse == nullptr || lane >= 4) return;
+#pragma unroll
+  for (int j = 0; j < 2; ++j) {
+    const int row = n * 8 + 2 * lane + j;
+    if (row < rows.count) lse[rows.index(row)] = log_sum_exp(maximum[j], sum[j]);
+  }
+}
+
+/// Writes one finished fragment; the first one of a row tile also writes the LSE.
 template <class Config>
 __device__ __forceinline__ void write_output(void* output, float* lse, const Rows& rows, int fragment, int lane,
                                              const Running& run) {

@@ -11,14 +11,17 @@ namespace splitwave::gpu {
 inline constexpr int kMaxCluster = 16;
 
 /// Split items that a CTA may hold back until its list is done before it looks whether it is to merge them.
-inline constexpr int kMaxPending = 16;
+inline constexpr int kMaxPending = 13;
+
+/// Most warps of a CTA that work on items.
+inline constexpr int kMaxWarps = 8;
 
 /// A row that has seen nothing has this maximum. Finite, so that differences of maxima are never NaN; far below every
 /// score.
 inline constexpr float kNothingSeen = -1e30F;
 
 template <class Element_, int kHeadDim_, int kRowTiles_, int kWarps_, int kStages_, int kTokens_, bool kPaged_,
-          bool kMasked_ = false, int kSingleItemCluster_ = 0>
+          bool kMasked_ = false, int kSingleItemCluster_ = 0, bool kAlone_ = false>
 struct Config {
   using Element = Element_;
   static constexpr int kHeadDim = kHeadDim_;
@@ -41,11 +44,14 @@ struct Config {
   /// Whether the CTA's warps work on a stage together (GroupConfig).
   static constexpr bool kGroup = false;
 
+  /// Whether each warp has a list of its own, a consecutive part of the CTA's (alone.cuh).
+  static constexpr bool kAlone = kAlone_;
+
   /// One stage: no ring, a CTA holds all its tokens at once (whole_item.cuh).
   static constexpr bool kWholeItem = kStages == 1;
 
-  static constexpr int kChunks = kWarps;            ///< of kTokens tokens that the CTA takes at a time
-  static constexpr int kTokenTiles = kTokens / 16;  ///< tiles of 16 tokens (M of the MMA)
+  static constexpr int kChunks = kAlone ? 1 : kWarps;  ///< of kTokens tokens that take turns: from a warp's to its next
+  static constexpr int kTokenTiles = kTokens / 16;     ///< tiles of 16 tokens (M of the MMA)
   static constexpr int kDimTiles = kHeadDim / 16;
   /// A fragment is 16 output elements of 8 rows in fp32: 4 registers of a warp, 512 bytes.
   static constexpr int kFragments = kRowTiles * kDimTiles;

@@ -12,24 +12,32 @@ namespace splitwave::gpu {
 
 /// What a CTA keeps in shared memory beside its data.
 struct Control {
-  std::uint64_t barriers[2];        ///< of the receive buffers
-  std::uint64_t queries;            ///< barrier of the item's queries (group.cuh)
-  std::uint64_t filled[4];          ///< barriers of a latent cache's stages, or their halves: keys are there
-  std::uint64_t freed[4];           ///< ... and may be overwritten
-  std::uint64_t weighed[2];         ///< ... and a stage's weights are there (seesaw.cuh)
-  std::uint32_t next_list;          ///< of a queue
+  std::uint64_t barriers[2];  ///< of the receive buffers
+  std::uint64_t queries;      ///< barrier of the item's queries (group.cuh)
+  std::uint64_t filled[4];    ///< barriers of a latent cache's stages, or their halves: keys are there
+  std::uint64_t freed[4];     ///< ... and may be overwritten
+  std::uint64_t weighed[2];   ///< ... and a stage's weights are there (seesaw.cuh)
+  std::uint32_t next_list;    ///< of a queue
+  // Of alone.cuh.
+  std::uint32_t owed;              ///< where `pending` has its next place; it begins with the second
+  std::uint32_t owes_first;        ///< 1: the first place has the merge of the item that ends the list
+  std::uint32_t ended[kMaxWarps];  ///< pieces that are there of the item whose first one a warp has
+
   std::uint32_t ours[kMaxPending];  ///< 1: this CTA merges pending[i]
   DeviceItem pending[kMaxPending];
-  // Of recorder.cuh, thread 0 only.
-  std::uint64_t began;           ///< the CTA
-  std::uint64_t recorded_until;  ///< the end of what it recorded last
-  std::int32_t item;             ///< in the table: what it works on
+  // Of recorder.cuh. Warps that have no list of their own share the first one's places.
+  std::uint64_t began[kMaxWarps];
+  std::uint64_t recorded_until[kMaxWarps];  ///< the end of what a warp recorded last
+  std::int32_t item[kMaxWarps];             ///< in the table: what it works on
 };
 static_assert(sizeof(Control) <= 1024);
 
 /// The fixed facts of a CTA.
 template <class Config>
 struct Cta {
+  static constexpr bool kAlone = Config::kAlone;
+  static constexpr int kWarps = Config::kWarps;
+
   const DecodeParams& params;
   unsigned char* shared;
   int lane;

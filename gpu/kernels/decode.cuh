@@ -2,10 +2,12 @@
 // The decode kernel: runs any plan. docs/kernels.md explains the design.
 #pragma once
 
+#include "gpu/kernels/alone.cuh"
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/finish.cuh"
 #include "gpu/kernels/items.cuh"
 #include "gpu/kernels/loader.cuh"
+#include "gpu/kernels/owed_merges.cuh"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/recorder.cuh"
@@ -17,8 +19,9 @@ namespace splitwave::gpu {
 /// Counts an execution of the item, for tests. index: of the item in the table, or its part.
 template <class Cta>
 __device__ __forceinline__ void count_visit(const Cta& cta, const DeviceItem& item, int index) {
-  if (cta.params.test_hooks == 0 || cta.params.visits == nullptr) return;
-  if (threadIdx.x != 0 || cta.rank != 0 || cta.row_block != 0 || item.rows == 0) return;
+  if ((cta.params.test_hooks & kCountVisits) == 0) return;
+  if ((Cta::kAlone ? cta.lane != 0 || item.piece > 0 : threadIdx.x != 0) || cta.rank != 0) return;
+  if (cta.row_block != 0 || item.rows == 0) return;
   index = table_index(cta, index);
   atomicAdd(reinterpret_cast<unsigned long long*>(cta.params.visits) + index, 1ULL);
 }
@@ -42,7 +45,7 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
       add_chunk<Config>(ring + stage * Config::kStageBytes, q, cta.params.scale_log2, position, item.kv_end - position,
                         mask, cta.lane, acc);
       __syncwarp();
-      position += Config::kWarps * Config::kTokens;
+      position += Config::kChunks * Config::kTokens;
     }
     loader.fill(stage * Config::kStageBytes);
     if (++stage == Config::kStages) stage = 0;
@@ -76,9 +79,8 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
   }
 }
 
-/// Test hook: a pseudo-random pause of up to some 65 microseconds, different in every CTA. No seed: none.
+/// Test hook: a pseudo-random pause of up to some 65 microseconds, different in every CTA.
 __device__ __forceinline__ void pause(std::uint32_t seed) {
-  if (seed == 0) return;
   std::uint32_t x = seed + 0x9e3779b9U * (blockIdx.x + 1) + 0x85ebca6bU * (blockIdx.y + 1) + 0xc2b2ae35U * blockIdx.z;
   x ^= x >> 16;
   x *= 0x7feb352dU;
@@ -103,16 +105,16 @@ __device__ __forceinline__ Cta<Config> place(const DecodeParams& params, unsigne
   return cta;
 }
 
-/// Runs the items of a list. The queries of the next item are requested before the last one is finished.
-template <class Config>
+/// Runs the items of a list. The queries of the next item are requested before the last one is finished, which is
+/// finish(item, accumulator).
+template <class Config, class Finish>
 __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std::uint32_t ring, Loader<Config>& loader,
-                                         bool& wait_after_fill, int& stage, int& item_count) {
+                                         bool& wait_after_fill, int& stage, const Finish& finish) {
   const DecodeParams& params = cta.params;
   DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, index) : load_item(params, index);
   DeviceItem done = item;
   QueryFragments<Config> q;
   Accumulator<Config> acc;
-  Pending pending;
   int priming = Config::kStages;
   bool more = true;
   bool begun = false;
@@ -122,14 +124,8 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
     const ChunkRange range = chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, cta.row_block);
     if (more && !wait_after_fill) load_queries<Config>(params, rows, cta.lane, q);
     if (begun) {
-      const bool active = done.rows > cta.row_block * Config::kRows;
-      const int slot = done.parts > 1 ? done.slot_begin + done.part : -1;
       if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
-      if (active) {
-        combine_item(cta, rows_of<Config>(params, done, cta.row_block), slot, item_count++, acc);
-        if constexpr (kRecords) end_item(cta);
-      }
-      merge_items(cta, done, active, pending);
+      finish(done, acc);
       if (!more) return;
     } else {
       loader.start(item, range);
@@ -146,6 +142,35 @@ __device__ __forceinline__ void run_list(const Cta<Config>& cta, int index, std:
       item = load_item(params, index);
     }
   }
+}
+
+/// The same of a list that the CTA's warps share.
+template <class Config>
+__device__ __forceinline__ void run_shared_list(const Cta<Config>& cta, int list, std::uint32_t ring,
+                                                Loader<Config>& loader, bool& wait_after_fill, int& stage,
+                                                int& item_count) {
+  Pending pending;
+  run_list(cta, list, ring, loader, wait_after_fill, stage, [&](const DeviceItem& done, Accumulator<Config>& acc) {
+    const bool active = done.rows > cta.row_block * Config::kRows;
+    const int slot = done.parts > 1 ? done.slot_begin + done.part : -1;
+    if (active) {
+      combine_item(cta, rows_of<Config>(cta.params, done, cta.row_block), slot, item_count++, acc);
+      if constexpr (kRecords) end_item(cta);
+    }
+    merge_items(cta, done, active, pending);
+  });
+}
+
+/// The same of the warps' parts of a list, then what its CTA owes.
+template <class Config>
+__device__ __forceinline__ void run_warp_lists(const Cta<Config>& cta, int list, std::uint32_t ring,
+                                               Loader<Config>& loader, bool& wait_after_fill, int& stage) {
+  run_list(cta, list * Config::kWarps + cta.warp, ring, loader, wait_after_fill, stage,
+           [&](const DeviceItem& done, Accumulator<Config>& acc) {
+             finish_piece(cta, done, acc);
+             if constexpr (kRecords) end_item(cta);
+           });
+  merge_owed(cta);
 }
 
 /// The one item of a CTA.
@@ -202,7 +227,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
   if (!Config::kSingleItem) open_receivers(cta);
-  if (!Config::kSingleItem && params.test_hooks != 0) pause(params.injection.delay_seed);
+  if (!Config::kSingleItem && (params.test_hooks & kDelay) != 0) pause(params.injection.delay_seed);
 
   const bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   const std::uint32_t ring = ptx::shared_address(shared) + cta.warp * (Config::kStages * Config::kStageBytes);
@@ -213,9 +238,14 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kResident)
     run_single_item(cta, ring, loader, wait_after_fill);
   } else {
     int stage = 0;
-    int item_count = 0;
     bool wait = wait_after_fill;
-    for_each_list(cta, [&](int list) { run_list(cta, list, ring, loader, wait, stage, item_count); });
+    if constexpr (Config::kAlone) {
+      open_lists(cta);
+      for_each_list(cta, [&](int list) { run_warp_lists(cta, list, ring, loader, wait, stage); });
+    } else {
+      int item_count = 0;
+      for_each_list(cta, [&](int list) { run_shared_list(cta, list, ring, loader, wait, stage, item_count); });
+    }
   }
   if constexpr (kRecords) end_recording(cta);
 }

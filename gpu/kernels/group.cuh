@@ -5,6 +5,7 @@
 #include "gpu/kernels/decode.cuh"
 #include "gpu/kernels/group_finish.cuh"
 #include "gpu/kernels/latent.cuh"
+#include "gpu/kernels/owed_merges.cuh"
 #include "gpu/kernels/seesaw_finish.cuh"
 
 namespace splitwave::gpu {
@@ -124,7 +125,7 @@ __global__ void __launch_bounds__(Config::kAllThreads, Config::kResident)
     if constexpr (Config::kLatent) open_stages(cta);
   }
   __syncthreads();
-  if (params.test_hooks != 0) pause(params.injection.delay_seed);
+  if ((params.test_hooks & kDelay) != 0) pause(params.injection.delay_seed);
 
   bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   const std::uint32_t ring = ptx::shared_address(shared);

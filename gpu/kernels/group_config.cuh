@@ -38,6 +38,7 @@ struct GroupConfig {
   static constexpr int kSingleItemCluster = 0;
   static constexpr bool kSingleItem = false;
   static constexpr bool kGroup = true;
+  static constexpr bool kAlone = false;
   static constexpr bool kSeesaw = false;  ///< SeesawConfig
   static constexpr bool kWholeItem = false;
 

@@ -14,6 +14,7 @@ namespace splitwave::gpu {
 template <class Config>
 constexpr Team team_of() {
   if constexpr (Config::kGroup) return Config::kSeesaw ? Team::seesaw : Team::group;
+  if constexpr (Config::kAlone) return Team::alone;
   return Team::warps;
 }
 
@@ -26,7 +27,7 @@ DecodeKernel entry(const void* function) {
           Config::kWarps,
           Config::kThreads + Config::kLoaderThreads,
           Config::kStages,
-          Config::kChunks * Config::kTokens / Config::kWarps,
+          Config::kGroup ? Config::kChunks * Config::kTokens / Config::kWarps : Config::kTokens,
           Config::kPaged,
           Config::kMasked,
           team_of<Config>(),
@@ -50,6 +51,13 @@ std::array<DecodeKernel, 2> both() {
               Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked, kSingleItemCluster>>(),
           decode_entry<
               Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, kSingleItemCluster>>()};
+}
+
+/// The same for kernels whose warps have lists of their own.
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false>
+std::array<DecodeKernel, 2> alone() {
+  return {decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked, 0, true>>(),
+          decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, 0, true>>()};
 }
 
 template <class... Groups>
@@ -90,9 +98,10 @@ template <class Element>
 std::span<const DecodeKernel> d64_kernels() {
   static const auto all =
       join(both<Element, 64, 1, 4, 4, 16>(), both<Element, 64, 1, 4, 2, 32>(), both<Element, 64, 1, 4, 3, 32>(),
-           both<Element, 64, 1, 8, 2, 32>(), both<Element, 64, 2, 4, 2, 32>(), both<Element, 64, 4, 4, 3, 32>(),
-           both<Element, 64, 1, 4, 2, 32, true>(), both<Element, 64, 2, 4, 2, 32, true>(),
-           both<Element, 64, 4, 4, 2, 32, true>());
+           both<Element, 64, 1, 8, 2, 32>(), alone<Element, 64, 1, 4, 2, 32>(), both<Element, 64, 2, 4, 2, 32>(),
+           alone<Element, 64, 2, 4, 2, 32>(), both<Element, 64, 4, 4, 3, 32>(), both<Element, 64, 1, 4, 2, 32, true>(),
+           alone<Element, 64, 1, 4, 2, 32, true>(), both<Element, 64, 2, 4, 2, 32, true>(),
+           alone<Element, 64, 2, 4, 2, 32, true>(), both<Element, 64, 4, 4, 2, 32, true>());
   return all;
 }
 
@@ -100,16 +109,19 @@ template <class Element>
 std::span<const DecodeKernel> d128_kernels() {
   static const auto all =
       join(both<Element, 128, 1, 4, 4, 16>(), both<Element, 128, 1, 4, 2, 16>(), both<Element, 128, 1, 4, 2, 32>(),
-           both<Element, 128, 1, 8, 2, 16>(), both<Element, 128, 2, 4, 2, 16>(), both<Element, 128, 2, 4, 4, 16>(),
-           both<Element, 128, 1, 4, 2, 16, true>(), both<Element, 128, 2, 4, 2, 16, true>());
+           both<Element, 128, 1, 8, 2, 16>(), alone<Element, 128, 1, 4, 2, 16>(), both<Element, 128, 2, 4, 2, 16>(),
+           both<Element, 128, 2, 4, 4, 16>(), alone<Element, 128, 2, 4, 2, 16>(),
+           both<Element, 128, 1, 4, 2, 16, true>(), alone<Element, 128, 1, 4, 2, 16, true>(),
+           both<Element, 128, 2, 4, 2, 16, true>(), alone<Element, 128, 2, 4, 2, 16, true>());
   return all;
 }
 
 template <class Element>
 std::span<const DecodeKernel> d256_kernels() {
   static const auto all =
-      join(both<Element, 256, 1, 4, 2, 16>(), both<Element, 256, 1, 2, 2, 16>(), both<Element, 256, 2, 4, 2, 16>(),
-           both<Element, 256, 1, 4, 2, 16, true>(), both<Element, 256, 2, 4, 2, 16, true>());
+      join(both<Element, 256, 1, 4, 2, 16>(), both<Element, 256, 1, 2, 2, 16>(), alone<Element, 256, 1, 4, 2, 16>(),
+           both<Element, 256, 2, 4, 2, 16>(), both<Element, 256, 1, 4, 2, 16, true>(),
+           alone<Element, 256, 1, 4, 2, 16, true>(), both<Element, 256, 2, 4, 2, 16, true>());
   return all;
 }
 

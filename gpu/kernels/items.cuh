@@ -39,7 +39,9 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
   item.next = -1;
   item.first_position = 0;
   item.masked = 0;
-  item.mergers = plan.parts;
+  item.mergers = static_cast<std::uint16_t>(plan.parts);
+  item.piece = 0;
+  item.pieces = 1;
   return item;
 }
 

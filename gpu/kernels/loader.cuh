@@ -51,6 +51,7 @@ __device__ __forceinline__ ChunkRange chunk_range(const DeviceItem& item, int cl
   }
   const int chunks =
       static_cast<int>(static_cast<std::uint32_t>(item.kv_end - item.kv_begin + Config::kTokens - 1) / Config::kTokens);
+  if constexpr (Config::kAlone) return {0, chunks};
   return {(chunks * rank >> cluster_shift) + warp, chunks * (rank + 1) >> cluster_shift};
 }
 

@@ -26,7 +26,9 @@ struct alignas(16) DeviceItem {
   std::int32_t next;            ///< next item of the list, -1 at its end
   std::int32_t first_position;  ///< KV position of the request's query 0
   std::uint32_t masked;         ///< 1: rows of the tile see different ranges
-  std::int32_t mergers;         ///< of a waiting merge: the output's first so many parts end their lists, and share it
+  std::uint16_t mergers;        ///< of a waiting merge: the output's first so many parts end their lists, and share it
+  std::uint8_t piece;           ///< alone.cuh: which of the pieces that consecutive warps of the CTA have of the item
+  std::uint8_t pieces;          ///< 1: a warp has all of it
 };
 static_assert(sizeof(DeviceItem) == 48);
 
@@ -76,10 +78,18 @@ enum DependentLaunch : std::uint32_t {
   kTriggerLate = 8,    ///< let it start when the last item's K and V are read
 };
 
-/// Test hooks: what the stress tests inject. All zero in normal use.
+/// What the tests ask for, a set of bits; 0 in normal use. A kernel looks at these before it reads where the rest
+/// stands: that is in a line of the constant cache that nothing else needs.
+enum TestHooks : std::uint32_t {
+  kCountVisits = 1,  ///< DecodeParams::visits
+  kDelay = 2,        ///< Injection::delay_seed
+  kDrop = 4,         ///< Injection::drop_slot
+};
+
+/// What the stress tests inject.
 struct Injection {
-  std::uint32_t delay_seed = 0;  ///< not 0: each CTA spins for a pseudo-random time before its items
-  std::uint32_t drop_slot = 0;   ///< 1 + the slot whose arrival is dropped; 0: none
+  std::uint32_t delay_seed = 0;  ///< each CTA spins for a pseudo-random time before its items
+  std::uint32_t drop_slot = 0;   ///< 1 + the slot whose arrival is dropped
 };
 
 /// A stretch of a CTA's life as recorder.cuh writes it down. All zero: nothing was written.
@@ -117,7 +127,7 @@ struct DecodeParams {
   float scale_log2 = 0;  ///< softmax scale times log2(e)
   std::uint32_t dependent_launch = 0;
   UniformPlan uniform;
-  std::uint32_t test_hooks = 0;            ///< not 0: visits or an injection is asked for
+  std::uint32_t test_hooks = 0;            ///< TestHooks
   std::uint64_t l2_policy = kEvictNormal;  ///< of K and V
 
   float* lse = nullptr;  ///< [query token][query head], natural log; may be null
@@ -140,7 +150,7 @@ struct DecodeParams {
   std::int32_t window = 0;             ///< a query sees no position this far or farther; 0: no window
   std::uint64_t wait_nanoseconds = 0;  ///< most that a host CTA waits
   std::uint32_t* error = nullptr;      ///< 0, or 1 + slot_begin of the merge that waited in vain
-  std::uint64_t* visits = nullptr;     ///< [item of the table]: counts executions; null unless a test asks
+  std::uint64_t* visits = nullptr;     ///< [item of the table]: counts executions
 
   Injection injection;
   TimelineArrays timeline;

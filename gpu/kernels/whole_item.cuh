@@ -113,25 +113,23 @@ __device__ __forceinline__ void multiply_values_whole(const Cta<Config>& cta, co
   constexpr Sink kSink = Config::kSingleItemCluster > 1 ? Sink::ranks : Sink::output;
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
-    Running run;
+    float sum[2] = {};
 #pragma unroll
     for (int w = 0; w < Config::kWarps; ++w) {
-      const float2 sum = sums[(w * Config::kRowTiles + n) * 4];
-      run.sum[0] += sum.x;
-      run.sum[1] += sum.y;
+      const float2 of_warp = sums[(w * Config::kRowTiles + n) * 4];
+      sum[0] += of_warp.x;
+      sum[1] += of_warp.y;
     }
-    run.maximum[0] = maximum[n][0];
-    run.maximum[1] = maximum[n][1];
-#pragma unroll
-    for (int j = 0; j < kTiles; ++j) {
+    put_tile<kTiles, Config::kWarps>(cta, n, cta.warp, maximum[n], sum, kSink, 0, rows, -1, [&](int j) {
+      float all[4];
 #pragma unroll
       for (int x = 0; x < 4; ++x) {
-        run.o[x] = o[0][j][n][x];
+        all[x] = o[0][j][n][x];
 #pragma unroll
-        for (int chain = 1; chain < kChains; ++chain) run.o[x] += o[chain][j][n][x];
+        for (int chain = 1; chain < kChains; ++chain) all[x] += o[chain][j][n][x];
       }
-      put_fragment(cta, n * Config::kDimTiles + cta.warp + j * Config::kWarps, run, kSink, 0, rows, -1);
-    }
+      return make_float4(all[0], all[1], all[2], all[3]);
+    });
   }
 }
 

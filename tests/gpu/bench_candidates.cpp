@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text.h"
 #include "schedules/schedules.h"
 
 namespace splitwave::testing {
@@ -14,8 +15,6 @@ using gpu::KernelConfig;
 using workloads::Workload;
 
 namespace {
-
-constexpr std::int32_t kTile = 64;
 
 bool ragged(const Workload& w) {
   return std::any_of(w.requests.begin(), w.requests.end(),
@@ -96,20 +95,29 @@ Candidate plain_candidate(const std::string& schedule, const Workload& w) {
 schedules::Plan plan_of(const Workload& w, const Candidate& candidate) {
   schedules::Grid grid = gpu::grid_of(w, candidate.config);
   grid.tile_q = candidate.config.row_tiles * 8;
-  grid.tile_kv = kTile;
+  grid.tile_kv = candidate.tile_kv;
   return schedules::make_plan(candidate.schedule, w, grid);
 }
 
 std::string to_string(const Candidate& candidate) {
-  return fmt::format("{}@{}", candidate.schedule, gpu::to_string(candidate.config));
+  const std::string text = fmt::format("{}@{}", candidate.schedule, gpu::to_string(candidate.config));
+  return candidate.tile_kv == kTile ? text : fmt::format("{}/{}", text, candidate.tile_kv);
 }
 
 Candidate parse_candidate(const std::string& text) {
   const std::size_t at = text.find('@');
   if (at == std::string::npos) {
-    throw base::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT", text));
+    throw base::InputError(fmt::format("candidate '{}': expected SCHEDULE@VARIANT or SCHEDULE@VARIANT/TILE", text));
   }
-  return {text.substr(0, at), gpu::parse_kernel_config(text.substr(at + 1))};
+  const std::size_t slash = text.find('/', at);
+  Candidate candidate{text.substr(0, at), gpu::parse_kernel_config(text.substr(at + 1, slash - at - 1))};
+  if (slash == std::string::npos) return candidate;
+  const double tile = base::number_in(text.substr(slash + 1)).value_or(0);
+  if (!(tile >= 1 && tile <= 65536)) {
+    throw base::InputError(fmt::format("candidate '{}': the tile is a number of tokens, 1 to 65536", text));
+  }
+  candidate.tile_kv = static_cast<std::int32_t>(tile);
+  return candidate;
 }
 
 }  // namespace splitwave::testing

@@ -11,9 +11,13 @@
 
 namespace splitwave::testing {
 
+/// KV tile of plans that are asked for without one.
+inline constexpr std::int32_t kTile = 64;
+
 struct Candidate {
   std::string schedule;
   gpu::KernelConfig config;
+  std::int32_t tile_kv = kTile;
   bool operator==(const Candidate&) const = default;
 };
 
@@ -26,7 +30,7 @@ Candidate plain_candidate(const std::string& schedule, const workloads::Workload
 /// The plan of a candidate.
 schedules::Plan plan_of(const workloads::Workload& workload, const Candidate& candidate);
 
-/// "fixed-split:4+last_arriver@r1w4s4t16c1"
+/// "fixed-split:4+last_arriver@r1w4s4t16c1", "lean@r1a4s2t16c1/16" with another KV tile than kTile.
 std::string to_string(const Candidate& candidate);
 Candidate parse_candidate(const std::string& text);
 

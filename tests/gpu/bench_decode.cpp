@@ -117,13 +117,15 @@ reports::Record time_candidate(const Shape& shape, const Candidate& candidate, c
                                const Options& options) {
   const Workload& w = shape.workload;
   reports::Record record;
+  const std::string schedule =
+      candidate.schedule + (candidate.tile_kv == testing::kTile ? "" : fmt::format("/{}", candidate.tile_kv));
   record.workload = w.name;
-  record.schedule = candidate.schedule;
+  record.schedule = schedule;
   record.kernel = gpu::to_string(candidate.config);
   try {
     const schedules::Plan plan = testing::plan_of(w, candidate);
     record = studies::plan_record(w, plan, gpu::grid_of(w, candidate.config), "", false);
-    record.schedule = candidate.schedule;
+    record.schedule = schedule;
     record.kernel = gpu::to_string(candidate.config);
     gpu::Decoder decoder(gpu::capacity_of(w, plan, candidate.config));
     const gpu::HostWork host = decoder.set_plan(w, shape.tensors.addressing(), plan, candidate.config, launch);
@@ -219,7 +221,7 @@ int main(int argc, char** argv) {
   app.add_option("--most-gb", options.most_gb, "skip shapes with more K and V");
   app.add_option("--least-gb", options.least_gb, "skip shapes with less K and V");
   app.add_option("--out", options.out, "JSON Lines file of records, appended to");
-  app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT; none: a sweep");
+  app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT or SCHEDULE@VARIANT/TILE; none: a sweep");
   app.add_option("--schedule", options.schedules, "schedules, each on the plainest kernel with its own merge")
       ->delimiter(',');
   app.add_flag("--list", options.list, "print the shapes as a CSV table and time nothing");

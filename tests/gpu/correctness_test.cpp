@@ -152,8 +152,8 @@ TEST_F(Correctness, UniformPlansNeedNoTable) {
         DeviceTensors on_device = DeviceTensors::upload(w, tensors);
         Decoder decoder(capacity_of(w, plan, v));
         decoder.set_plan(w, on_device.addressing(), plan, v);
-        const bool one_block = v.row_tiles * 8 >= 4;
-        EXPECT_EQ(decoder.uniform(), one_block) << name;
+        const bool computed = v.row_tiles * 8 >= 4 && v.team != Team::alone;  // whose warps' lists come from a table
+        EXPECT_EQ(decoder.uniform(), computed) << name << " " << to_string(v);
         // And the same plan through the tables.
         Capacity roomy = capacity_of(w, plan, v);
         roomy.items *= 2;
@@ -336,6 +336,28 @@ TEST_F(Correctness, EveryItemIsVisitedOnce) {
       const std::vector<std::uint64_t> visits = decoder.visits();
       ASSERT_EQ(visits.size(), plan.items.size());
       for (const std::uint64_t count : visits) EXPECT_EQ(count, 1U) << name << " " << to_string(v);
+    }
+  }
+}
+
+/// More merges than a CTA keeps in mind until its list ends, whoever does them, with items that warps share between
+/// them.
+TEST_F(Correctness, ListsThatOweManyMerges) {
+  const Workload w = testing::decode("merges", testing::geometry(40, 40, 128), {700});
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const KernelConfig& v : kernel_configs(w)) {
+    if (v.row_tiles > 1) continue;
+    for (const MergeKind merge : {MergeKind::last_arriver, MergeKind::host_cta, MergeKind::kernel}) {
+      Plan plan = schedules::make_plan("fixed-split:2+last_arriver", w, grid_for(w, v));
+      plan.merge = merge;
+      ASSERT_EQ(plan.items.size(), 80U);
+      // All first parts in one list, all second ones in the other.
+      std::stable_partition(plan.items.begin(), plan.items.end(),
+                            [](const schedules::Item& item) { return item.kv_begin == 0; });
+      plan.cta_begin = {0, 40, 80};
+      expect_exact(w, tensors, exact, plan, v);
+      if (HasFailure()) return;
     }
   }
 }

@@ -28,9 +28,9 @@ Encoded encode(const Workload& w, const Plan& plan, std::int32_t spare_lists = 0
   Encoded out;
   DeviceItem used;  // what another plan left there
   std::memset(&used, 0x7f, sizeof(used));
-  out.items.resize(static_cast<std::size_t>(size.items + std::max(0, spare_lists - size.lists)), used);
+  out.items.resize(static_cast<std::size_t>(table_size(plan, {}) + std::max(0, spare_lists - size.lists)), used);
   out.merges.resize(static_cast<std::size_t>(size.merges) + 1);
-  Encoder().encode(w, dense_addressing(w), plan, spare_lists, 3, out.items, out.merges);
+  Encoder().encode(w, dense_addressing(w), plan, {}, spare_lists, 3, out.items, out.merges);
   return out;
 }
 
@@ -231,10 +231,10 @@ TEST(Encode, ManyPartsAreSharedByTheWarpsThatTheLaunchHas) {
   EXPECT_EQ(merge_warps_shift(1000), 3);
   const Workload w = testing::decode("parts", testing::geometry(8, 1, 64), {64 * 40, 64});
   const Plan plan = schedules::make_plan("fixed-split:40", w, schedules::Grid{132, 1, 0, 64});
-  std::vector<DeviceItem> items(static_cast<std::size_t>(size_of(plan).items));
+  std::vector<DeviceItem> items(static_cast<std::size_t>(table_size(plan, {})));
   std::vector<DeviceMerge> merges(plan.merges.size());
   for (const std::int32_t most : {0, 1, 2, 3}) {
-    Encoder().encode(w, dense_addressing(w), plan, 0, most, items, merges);
+    Encoder().encode(w, dense_addressing(w), plan, {}, 0, most, items, merges);
     EXPECT_EQ(merges.front().parts, 40);
     EXPECT_EQ(merges.front().warps_shift, std::min(most, 2));
   }

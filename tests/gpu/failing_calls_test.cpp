@@ -284,6 +284,7 @@ TEST_F(FailingCalls, WithoutThemTheDeviceIsWhatTheRuntimeSays) {
   const Case c = cases().front();
   EXPECT_EQ(residency(c.workload, c.config).workers, 8);  // two CTAs on each SM
   KernelConfig clusters = c.config;
+  clusters.team = Team::warps;
   clusters.cluster = 2;
   EXPECT_EQ(residency(c.workload, clusters).workers, 4);
   const Workload large = workloads::parse_spec("h=8/8,d=128:1q1s256k");

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "gpu/device.h"
 #include "gpu/kernels/table.h"
+#include "gpu/warp_lists.h"
 #include "schedules/schedules.h"
 #include "simulator/alternatives.h"
 #include "simulator/simulate.h"
@@ -112,6 +113,13 @@ TEST(KernelConfig, TheSimulatorKnowsWhichKernelRunsAPlan) {
     }
   }
   EXPECT_GT(single, 100U);
+}
+
+TEST(KernelConfig, OnlyWarpsThatWorkAloneHaveLists) {
+  EXPECT_EQ(list_shape(parse_kernel_config("r1a4s2t16c1")).warps, 4);
+  EXPECT_EQ(list_shape(parse_kernel_config("r1a8s2t32c1")).tokens, 32);
+  EXPECT_EQ(list_shape(parse_kernel_config("r1w4s2t16c1")).warps, 1);
+  EXPECT_EQ(list_shape(parse_kernel_config("r8g4s2t16c1")).warps, 1);
 }
 
 }  // namespace

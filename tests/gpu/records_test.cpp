@@ -23,7 +23,7 @@ RecorderShape small_shape() {
   shape.items = 3;
   shape.slots = 2;
   shape.ctas_per_item = 2;
-  shape.table_index = {2, 0};
+  shape.places = {{0, 2}, {1, 0}};
   return shape;
 }
 

@@ -24,12 +24,17 @@ using workloads::Workload;
 
 constexpr MergeKind kMerges[] = {MergeKind::kernel, MergeKind::host_cta, MergeKind::last_arriver};
 
-KernelConfig config_with(const Workload& w, std::int32_t cluster) {
+KernelConfig config_with(const Workload& w, std::int32_t cluster, Team team = Team::warps) {
   const std::int32_t row_tiles = row_tiles_for(w.geometry, w.geometry.group());
   for (const KernelConfig& v : kernel_configs(w)) {
-    if (v.row_tiles == row_tiles && v.cluster == cluster) return v;
+    if (v.row_tiles == row_tiles && v.cluster == cluster && v.team == team) return v;
   }
   return kernel_configs(w).front();
+}
+
+/// Single CTAs, clusters, and warps with lists of their own.
+std::vector<KernelConfig> kinds_of_workers(const Workload& w, std::int32_t cluster) {
+  return {config_with(w, 1), config_with(w, cluster), config_with(w, 1, Team::alone)};
 }
 
 /// The schedule's plan with this merge.
@@ -48,8 +53,7 @@ TEST_F(Stress, ReplaysUnderMemoryLoadOnTwoStreams) {
   const DeviceTensors load = DeviceTensors::generate(noise, 1);
   const KernelConfig noise_config = config_with(noise, 1);
   const Plan noise_plan = plan_for(noise, noise_config, "fixed-split:2", MergeKind::last_arriver);
-  for (const std::int32_t cluster : {1, 4}) {
-    const KernelConfig v = config_with(w, cluster);
+  for (const KernelConfig& v : kinds_of_workers(w, 4)) {
     for (const MergeKind merge : kMerges) {
       const Plan plan = plan_for(w, v, "lean", merge);
       DeviceTensors a = DeviceTensors::upload(w, tensors);
@@ -83,8 +87,7 @@ TEST_F(Stress, ReplaysUnderMemoryLoadOnTwoStreams) {
 TEST_F(Stress, DelayedCtasChangeNothing) {
   const Workload w = testing::decode("delayed", testing::geometry(16, 2, 128), {4000, 5, 900, 64});
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
-  for (const std::int32_t cluster : {1, 8}) {
-    const KernelConfig v = config_with(w, cluster);
+  for (const KernelConfig& v : kinds_of_workers(w, 8)) {
     for (const MergeKind merge : kMerges) {
       const Plan plan = plan_for(w, v, "lean", merge);
       const HostResult expected = run(w, tensors, plan, v);
@@ -119,8 +122,7 @@ TEST_F(Stress, GridsFromOneCtaToTenTimesWhatIsResident) {
 TEST_F(Stress, ADroppedArrivalEndsInANamedError) {
   const Workload w = testing::decode("dropped", testing::geometry(16, 2, 128), {4000});
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
-  for (const std::int32_t cluster : {1, 4}) {
-    const KernelConfig v = config_with(w, cluster);
+  for (const KernelConfig& v : kinds_of_workers(w, 4)) {
     for (const MergeKind merge : {MergeKind::host_cta, MergeKind::last_arriver}) {
       const Plan plan = plan_for(w, v, "fixed-split:4", merge);
       DeviceTensors on_device = DeviceTensors::upload(w, tensors);
@@ -150,11 +152,11 @@ TEST_F(Stress, ADroppedArrivalEndsInANamedError) {
 }
 
 /// A captured graph replays with the plan of each later decode step.
-TEST_F(Stress, ThousandStepsOfGrowingContexts) {
+void take_thousand_steps(Team team) {
   Workload longest = testing::decode("growing", testing::geometry(8, 2, 64), {1300, 1100, 1005});
   longest = testing::paged(longest, 16);
   const Tensors tensors = workloads::make_tensors(longest, testing::kTensorBytes);
-  const KernelConfig v = config_with(longest, 1);
+  const KernelConfig v = config_with(longest, 1, team);
   DeviceTensors on_device = DeviceTensors::upload(longest, tensors);
   const KvAddressing addressing = on_device.addressing();
   const std::int32_t workers = 40;
@@ -166,7 +168,7 @@ TEST_F(Stress, ThousandStepsOfGrowingContexts) {
     return schedules::make_plan("lean+last_arriver", w, schedules::Grid{workers, 1, 0, 16});
   };
   Capacity capacity;
-  capacity.items = 200;
+  capacity.items = 600;
   capacity.merges = 6;
   capacity.partials = 200;
   capacity.row_tiles = v.row_tiles;
@@ -192,6 +194,10 @@ TEST_F(Stress, ThousandStepsOfGrowingContexts) {
     fresh.synchronize();
     ASSERT_TRUE(same_bits(replayed, on_device.download())) << step;
   }
+}
+
+TEST_F(Stress, ThousandStepsOfGrowingContexts) {
+  for (const Team team : {Team::warps, Team::alone}) take_thousand_steps(team);
 }
 
 }  // namespace

@@ -114,6 +114,20 @@ TEST(AsRun, KernelsWithoutRingsHoldWholeItems) {
   EXPECT_FALSE(as_run(kernel, large, plan_for("fixed-split:1", large, kernel), 132));
 }
 
+TEST(AsRun, PagesCrowdKernelsThatHoldTheirItems) {
+  const workloads::Workload small = workloads::parse_spec("h=8/1,d=128:4q1s64");
+  workloads::Workload paged = small;
+  paged.kv.layout = workloads::KvLayout::paged;
+  KernelProfile kernel = config("r1w4s1t16c1", small);
+  kernel.paged_crowded = 1.5;
+  const schedules::Plan plan = plan_for("fixed-split:1", small, kernel);
+  const auto contiguous = as_run(kernel, small, plan, 132);
+  kernel.paged_chain_clocks = kernel.chain_clocks;  // as many instructions
+  const auto pages = as_run(kernel, paged, plan, 132);
+  ASSERT_TRUE(contiguous && pages);
+  EXPECT_DOUBLE_EQ(pages->crowded_clocks, 1.5 * contiguous->crowded_clocks);
+}
+
 TEST(AsRun, RefusesQueuesOfTallTilesAndGridsThatAreNotResident) {
   const workloads::Workload tall = workloads::parse_spec("h=64/1,d=64:4q1s4k");
   const KernelProfile kernel = config("r4w4s3t32c1", tall);

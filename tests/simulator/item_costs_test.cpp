@@ -50,5 +50,35 @@ TEST(ItemCosts, ACtaWithoutItemsMayCostLessThanAPrologue) {
   EXPECT_NEAR(all - simulate(batch, plan, toy::machine(1), kernel).seconds, 3 * 2 * kMs, kTolerance);
 }
 
+TEST(ItemCosts, WarpsWithListsOfTheirOwnEndItemsWhileTheOthersGoOn) {
+  const workloads::Workload batch = toy::workload({1000, 1000, 1000});
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.cta_begin = {0, 3};
+  KernelProfile kernel = toy::kernel(1);
+  kernel.merge_warps = 4;
+  const auto seconds = [&] { return simulate(batch, plan, toy::machine(1), kernel).seconds; };
+  const double without = seconds();
+  kernel.epilogue_seconds = kMs;
+  EXPECT_NEAR(seconds() - without, 3 * kMs, kTolerance);
+  kernel.warps_alone = true;
+  EXPECT_NEAR(seconds() - without, kMs, kTolerance) << "the list's last one";
+}
+
+TEST(ItemCosts, AnEdgeIsThatOfTheWarpWhoseListHasIt) {
+  workloads::Workload batch = toy::workload({1000, 1000});
+  for (workloads::Request& request : batch.requests) request.query_len = 2;
+  schedules::Plan plan = toy::one_cta_each(batch);
+  for (schedules::OutputTile& tile : plan.outputs) tile.row_end = 2;
+  plan.cta_begin = {0, 2};
+  KernelProfile kernel = toy::kernel(1);
+  kernel.merge_warps = 4;
+  const auto seconds = [&] { return simulate(batch, plan, toy::machine(1), kernel).seconds; };
+  const double without = seconds();
+  kernel.edge_seconds = kMs;
+  EXPECT_NEAR(seconds() - without, 2 * kMs, kTolerance);
+  kernel.warps_alone = true;
+  EXPECT_NEAR(seconds() - without, (2 + 3) * kMs, kTolerance) << "a share of each, and all of the last one's";
+}
+
 }  // namespace
 }  // namespace splitwave::simulator

@@ -152,7 +152,17 @@ TEST(Start, FurtherQueriesOfATileAtTheEdgeCostMore) {
   plan.outputs.front().row_end = 4;
   const std::optional<KernelProfile> run = as_run(kernel, workload, plan, 1);
   ASSERT_TRUE(run);
-  EXPECT_NEAR(run->edge_seconds, 1.1 * kUs, kTolerance * kUs) << "rows that are not there are queries too: 8 of them";
+  EXPECT_NEAR(run->edge_seconds, 0.7 * kUs, kTolerance * kUs) << "two beside those of the probes";
+}
+
+TEST(Start, OnlyCtasWithTokensCrowdIt) {
+  KernelProfile kernel = toy::kernel(4);
+  const Machine machine = toy::machine(1);
+  const double half = toy::seconds({1000, 1000, 0, 0}, machine, kernel);
+  const double full = toy::seconds({1000, 1000, 1000, 1000}, machine, kernel);
+  kernel.crowd_start_seconds = kMs;
+  EXPECT_NEAR(toy::seconds({1000, 1000, 0, 0}, machine, kernel) - half, kMs / 2, kTolerance);
+  EXPECT_NEAR(toy::seconds({1000, 1000, 1000, 1000}, machine, kernel) - full, kMs, kTolerance);
 }
 
 }  // namespace

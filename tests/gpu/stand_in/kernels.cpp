@@ -180,20 +180,29 @@ class Decode {
     return item;
   }
 
-  void run_list(std::int32_t first, std::int32_t row_block) {
-    for (std::int32_t index = first; index >= 0; index = p_.items[index].next) {
-      if (checked(p_.items + index, 1) == nullptr) return;
-      run_item(p_.items[index], row_block, index);
+  /// One list, or those of the CTA's warps, of which consecutive ones may have pieces of an item.
+  void run_list(std::int32_t list, std::int32_t row_block) {
+    const std::int32_t lists = kernel_.team == Team::alone ? kernel_.warps : 1;
+    for (std::int32_t first = list * lists; first < (list + 1) * lists; ++first) {
+      for (std::int32_t index = first; index >= 0; index = p_.items[index].next) {
+        if (checked(p_.items + index, 1) == nullptr) return;
+        run_item(p_.items[index], row_block, index);
+      }
     }
   }
 
   void run_item(const DeviceItem& item, std::int32_t row_block, std::int32_t index) {
-    if (p_.visits != nullptr && item.rows > 0 && row_block == 0) ++p_.visits[index];
+    if (p_.visits != nullptr && item.rows > 0 && row_block == 0 && item.piece == 0) ++p_.visits[index];
     const std::int32_t rows = std::min(item.rows - row_block * shape_.rows, shape_.rows);
     if (rows <= 0) return;
     if (item.masked != 0 && !kernel_.masked) stand_in::report_misuse("a kernel without masks was given a masked tile");
+    if (item.piece == 0) pieces_.assign(static_cast<std::size_t>(rows), nothing());
     for (std::int32_t row = 0; row < rows; ++row) {
-      const Partial partial = attend(item, item.row_begin + row_block * shape_.rows + row);
+      add(pieces_.at(static_cast<std::size_t>(row)), attend(item, item.row_begin + row_block * shape_.rows + row));
+    }
+    if (item.piece + 1 < item.pieces) return;
+    for (std::int32_t row = 0; row < rows; ++row) {
+      const Partial& partial = pieces_[static_cast<std::size_t>(row)];
       if (item.parts == 1) {
         write(shape_, p_.output, p_.lse, place(item, row_block, row), partial);
       } else {
@@ -240,12 +249,13 @@ class Decode {
     return (reach == 0 || position < own + reach) && (p_.window == 0 || position > own - p_.window);
   }
 
+  Partial nothing() const { return {std::vector<double>(static_cast<std::size_t>(shape_.value_dim)), kNothing, 0}; }
+
   /// Packed row `row` of the item's tile.
   Partial attend(const DeviceItem& item, std::int32_t row) const {
     const std::int64_t q_row = output_row(item.query_row, row, item.head_count, p_.query_heads);
     const auto* const q = static_cast<const std::uint16_t*>(p_.q) + q_row * kernel_.head_dim;
-    Partial all;
-    all.output.resize(static_cast<std::size_t>(shape_.value_dim));
+    Partial all = nothing();
     for (std::int32_t position = item.kv_begin; position < item.kv_end; ++position) {
       if (!sees(item, row, position)) continue;
       const std::byte* const k = checked(kv_row(p_.k, item, position), std::int64_t{2} * kernel_.head_dim);
@@ -269,6 +279,7 @@ class Decode {
   DecodeParams p_;
   std::int64_t row_blocks_;
   Partials partials_;
+  std::vector<Partial> pieces_;  ///< of the item, added up: by row
 };
 
 void merge(const MergeKernel& kernel, const KernelLaunch& launch, const MergeParams& p) {
@@ -350,7 +361,9 @@ std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16) {
   std::vector<DecodeKernel> all;
   for (const bool masked : {false, true}) {
     for (const std::int32_t row_tiles : {1, 2, 4}) {
-      add_both(all, {head_dim, head_dim, row_tiles, 4, 128, 2, 32, false, masked, Team::warps, 0, bf16, 0, 0, nullptr});
+      for (const Team team : {Team::warps, Team::alone}) {
+        add_both(all, {head_dim, head_dim, row_tiles, 4, 128, 2, 32, false, masked, team, 0, bf16, 0, 0, nullptr});
+      }
     }
   }
   return all;

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// What follows the last byte of an item: arithmetic and its end.
+#include <algorithm>
+#include <cmath>
+
+#include "simulator/engine_state.h"
+
+namespace splitwave::simulator {
+
+/// Tiles whose arithmetic takes as long as that of so many tokens, of which the last may not fill theirs.
+double Engine::arithmetic_tiles(std::int32_t tokens) const {
+  const double tiles = static_cast<double>(tokens) / kernel_->tile_tokens;
+  const double whole = std::floor(tiles);
+  return tiles > whole ? whole + kernel_->partial_tile + (1 - kernel_->partial_tile) * (tiles - whole) : whole;
+}
+
+/// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, what a
+/// part of a tile takes beyond its tokens.
+double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) const {
+  const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
+  const double tile = kernel_->tile_tokens;
+  // Of warps with lists of their own the last tile of the list is none that others share.
+  const bool whole = kernel_->warps_alone && slot.item + 1 == slot.item_end;
+  const double tiles = whole ? std::ceil(item.tokens() / tile) : arithmetic_tiles(item.tokens());
+  if (slot.arithmetic_bound) return (tiles * tile - item.tokens()) * per_token;
+  const double last = tiles - std::ceil(item.tokens() / tile) + 1;
+  return kernel_->drain_tiles * last * tile * per_token;
+}
+
+/// Of all tiles of a further item and what precedes them, in a kernel whose warps load and compute in turn.
+double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item) const {
+  if (slot.item == plan_->cta_begin[static_cast<std::size_t>(slot.list)]) return 0;  // it could not begin earlier
+  const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
+  const double others = options_.ctas_per_sm - 1;
+  const double crowd = others > 0 ? std::clamp((busy_.all / machine_->sms - 1) / others, 0.0, 1.0) : 1;
+  return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds) +
+         arithmetic_tiles(item.tokens()) * kernel_->tile_tokens * per_token;
+}
+
+/// When the last arithmetic of the item whose last byte is there ends.
+double Engine::end_of_arithmetic(const Slot& slot, const schedules::Item& item) {
+  if (kernel_->most_tokens > 0) {
+    // Much of what an SM does for a CTA comes before its last byte, in the time that the byte takes.
+    double& issued = group_of(slot).issued_until;
+    issued = std::max(issued, slot.arithmetic_until + work_->issue_start_seconds) + work_->issue_seconds;
+    return std::max(now_ + work_->issue_seconds, issued);
+  }
+  // Items are computed in order: a short one that was prefetched waits for the arithmetic of the one before.
+  const double arithmetic = kernel_->refills_after_use ? arithmetic_seconds(slot, item) : 0;
+  return std::max(now_ + drain_seconds(slot, item), slot.arithmetic_until + arithmetic);
+}
+
+/// Of the kernel's own, at the end of an item. Warps with lists of their own end items while the others go on: only the
+/// list's last one shows.
+double Engine::end_seconds(const Slot& slot) const {
+  return kernel_->warps_alone && slot.item + 1 < slot.item_end ? 0 : kernel_->epilogue_seconds;
+}
+
+/// From the item's last arithmetic to its visible result. An edge is one warp's of those with lists of their own, each
+/// of which has its share of the edges; of the list's last one all of it shows.
+double Engine::epilogue_seconds(const Slot& slot, const schedules::Item& item) const {
+  const double seconds = end_seconds(slot) + work_->more_seconds(item);
+  const bool alone = kernel_->warps_alone && slot.item + 1 == slot.item_end && work_->at_edge(item);
+  return alone ? seconds + work_->edge_seconds * (kernel_->merge_warps - 1) : seconds;
+}
+
+}  // namespace splitwave::simulator
