@@ -48,6 +48,7 @@ TileRange tile_range(const workloads::KvRange& range, std::int32_t tile_kv) {
 
 workloads::KvRange equal_part(const workloads::KvRange& range, std::int32_t tile_kv, std::int32_t part,
                               std::int32_t parts) {
+  if (parts == 1) return range;
   const TileRange tiles = tile_range(range, tile_kv);
   const std::int64_t tiles_per_part = ceil_div(tiles.count(), parts);
   const std::int64_t first = tiles.first + part * tiles_per_part;

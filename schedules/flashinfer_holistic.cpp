@@ -124,7 +124,7 @@ Plan flashinfer_holistic(const workloads::Workload& workload, const Grid& grid, 
   // Requests of task 1 have one tile of at most 16 rows, so one row tile size serves both tasks.
   Plan plan = start_plan(grid, any_large ? kLargeTileQ : kSmallTileQ, any_large ? 64 : 128);
   const OutputGrid outputs = cut_outputs(workload, true, plan);
-  const std::int32_t ctas = g.head_dim >= 256 ? grid.sms : 2 * grid.sms;
+  const std::int32_t ctas = flashinfer_holistic_ctas(g.head_dim, grid.sms);
   std::int64_t total_kv_lens = 0;
   for (const workloads::KvRange& range : outputs.range) total_kv_lens += range.size();
   TaskPlanner planner(plan, outputs, ctas);

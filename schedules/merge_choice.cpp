@@ -18,6 +18,7 @@ namespace {
 /// Leaves out every empty item beside another of its output, and the lists that held nothing else. Returns how many
 /// items went.
 std::size_t drop_padding(Plan& plan) {
+  if (std::none_of(plan.items.begin(), plan.items.end(), [](const Item& item) { return item.tokens() == 0; })) return 0;
   std::vector<bool> served(plan.outputs.size(), false);  // has an item that stays
   for (const Item& item : plan.items) {
     if (item.tokens() > 0) served[static_cast<std::size_t>(item.output)] = true;

@@ -55,11 +55,6 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   return kernel;
 }
 
-bool uniform(const Workload& workload) {
-  return std::all_of(workload.requests.begin(), workload.requests.end(),
-                     [&](const workloads::Request& r) { return r == workload.requests.front(); });
-}
-
 /// No output is split, and no item empty or longer than the CTAs hold.
 bool holds_whole_items(const Plan& plan, std::int32_t most_tokens) {
   return plan.merges.empty() && std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
@@ -131,6 +126,28 @@ double queries_per_tile(const KernelProfile& kernel, const Plan& plan) {
 
 }  // namespace
 
+KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workload, bool single) {
+  KernelProfile result = kernel;
+  result.reads_table = !single || !workloads::is_uniform(workload);
+  const bool paged = workload.kv.layout == workloads::KvLayout::paged;
+  result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;
+  if (single) {
+    result.prologue_seconds =
+        kernel.single_item_prologue_seconds + (workloads::is_uniform(workload) ? 0 : kernel.table_seconds);
+    result.crowd_start_seconds = kernel.single_item_crowd_start_seconds;
+    result.first_round_seconds = kernel.single_item_first_round_seconds;
+    result.chain_clocks = paged ? kernel.paged_single_item_chain_clocks : kernel.single_item_chain_clocks;
+  }
+  if (!paged) return result;
+  result.prologue_seconds += kernel.paged_seconds;
+  result.item_seconds += kernel.paged_item_seconds;
+  result.item_crowded_seconds += kernel.paged_item_crowded_seconds;
+  // Looking pages up takes instructions, of a CTA's chain and of its SM alike.
+  if (kernel.chain_clocks > 0) result.crowded_clocks *= kernel.paged_chain_clocks / kernel.chain_clocks;
+  if (kernel.most_tokens > 0) result.crowded_clocks *= kernel.paged_crowded;
+  return result;
+}
+
 std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload& workload, const Plan& plan,
                                     std::int64_t resident) {
   if (kernel.config.empty()) return with_tile_of(plan, kernel);
@@ -144,24 +161,8 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
   }
   // Those of one row block wait for one another; the next block's start when they end.
   if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() > resident) return std::nullopt;
-  KernelProfile result = kernel;
+  KernelProfile result = with_costs_of(kernel, workload, single);
   result.edge_seconds += kernel.edge_query_seconds * std::max(0.0, queries_per_tile(kernel, plan) - kProbedQueries);
-  result.reads_table = !single || !uniform(workload);
-  const bool paged = workload.kv.layout == workloads::KvLayout::paged;
-  result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;
-  if (single) {
-    result.prologue_seconds = kernel.single_item_prologue_seconds + (uniform(workload) ? 0 : kernel.table_seconds);
-    result.crowd_start_seconds = kernel.single_item_crowd_start_seconds;
-    result.first_round_seconds = kernel.single_item_first_round_seconds;
-    result.chain_clocks = paged ? kernel.paged_single_item_chain_clocks : kernel.single_item_chain_clocks;
-  }
-  if (!paged) return result;
-  result.prologue_seconds += kernel.paged_seconds;
-  result.item_seconds += kernel.paged_item_seconds;
-  result.item_crowded_seconds += kernel.paged_item_crowded_seconds;
-  // Looking pages up takes instructions, of a CTA's chain and of its SM alike.
-  if (kernel.chain_clocks > 0) result.crowded_clocks *= kernel.paged_chain_clocks / kernel.chain_clocks;
-  if (kernel.most_tokens > 0) result.crowded_clocks *= kernel.paged_crowded;
   return result;
 }
 

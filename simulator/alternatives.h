@@ -28,6 +28,10 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const worklo
 std::optional<KernelProfile> as_run(const KernelProfile& kernel, const workloads::Workload& workload,
                                     const schedules::Plan& plan, std::int64_t resident);
 
+/// The config's kernel with the costs that it has for the workload where each list is one item of a single query
+/// (`single`), or for any plan; but for those of masks, which depend on the plan.
+KernelProfile with_costs_of(const KernelProfile& kernel, const workloads::Workload& workload, bool single);
+
 /// Whether lists have one item each, with all query heads of a KV head and a single query, and no CTA waits for others:
 /// what single-item kernels run.
 bool one_item_per_list(const workloads::Workload& workload, const schedules::Plan& plan);

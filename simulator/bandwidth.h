@@ -2,6 +2,7 @@
 // How fast CTAs stream together: the fluid law of docs/simulator.md.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -13,8 +14,9 @@ namespace splitwave::simulator {
 /// CTAs that stream under the same limit of their own (their SM's share, or arithmetic).
 struct StreamClass {
   double ctas = 0;
-  double cap = 0;   ///< most bytes/s that one of them can take in
-  double rate = 0;  ///< out: bytes/s of one of them
+  double cap = 0;         ///< most bytes/s that one of them can take in
+  double rate = 0;        ///< out: bytes/s of one of them
+  std::int32_t port = 0;  ///< kind of port that they are behind (simulator/ports.h)
 };
 
 /// The memory system as a set of streaming CTAs sees it.

@@ -4,72 +4,90 @@
 #include <algorithm>
 #include <limits>
 
-#include "simulator/clusters.h"
+#include "simulator/alike.h"
+#include "simulator/least_time.h"
 #include "simulator/merge.h"
+#include "simulator/simulation.h"
 
 namespace splitwave::simulator {
 namespace {
 
-/// What rounding may differ by between the bound and the event loop.
-constexpr double kSlack = 1 - 1e-9;
+/// What rounding, and ends within a hundredth of a byte that are one event, may make of the event loop's time.
+constexpr double kSlack = 1 - 5e-7;
 
-struct Bytes {
-  double all = 0;
-  double of_longest_list = 0;
-  std::int32_t lists = 0;  ///< of the first so many that have any
+/// What of a plan follows its last item, at least.
+struct LeastMerge {
+  double surely = 0;
+  double likely = 0;    ///< more, if the output of most parts is among the last to end where all lists start at once
+  double expected = 0;  ///< more, if it is in any plan
 };
 
-Bytes bytes_of(const schedules::Plan& plan, double bytes_per_token, std::int32_t first_wave) {
-  Bytes bytes;
-  for (std::int32_t list = 0; list < plan.lists(); ++list) {
-    double tokens = 0;
-    for (const schedules::Item& item : plan.list(list)) tokens += item.tokens();
-    if (list < first_wave && tokens > 0) ++bytes.lists;
-    bytes.all += tokens * bytes_per_token;
-    bytes.of_longest_list = std::max(bytes.of_longest_list, tokens * bytes_per_token);
+/// together: all lists start at once, and end so where they share the memory.
+LeastMerge least_merge(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                       const KernelProfile& kernel, bool together) {
+  LeastMerge result;
+  result.surely = separate_merge_seconds(workload, plan, machine, kernel);
+  const bool waits = plan.merge == schedules::MergeKind::host_cta;
+  const bool in_kernel = waits || plan.merge == schedules::MergeKind::last_arriver;
+  if (plan.merges.empty() || !in_kernel || kernel.always_merges) return result;
+  std::int32_t least = std::numeric_limits<std::int32_t>::max();
+  std::int32_t most = 0;
+  for (const schedules::Merge& merge : plan.merges) {
+    least = std::min(least, merge.slot_end - merge.slot_begin);
+    most = std::max(most, merge.slot_end - merge.slot_begin);
   }
-  return bytes;
+  const auto seconds = [&](std::int32_t parts) {
+    return machine.flag_seconds + in_kernel_seconds(kernel, parts, waits ? parts : 1);
+  };
+  // Hosts that share a merge are done with more parts sooner, so that nothing is sure of them.
+  const double always = !waits && plan.merges.size() == plan.outputs.size() ? seconds(least) : 0;
+  result.surely += always;
+  // A queue begins with the outputs of most parts.
+  if (plan.dispatch != schedules::Dispatch::queue) result.expected = seconds(most) - always;
+  if (together) result.likely = seconds(most) - always;
+  return result;
 }
 
-/// Most bytes/s of a CTA that is alone on the machine.
-double lone_rate(const Work& work, const Machine& machine) {
-  double least_arithmetic = std::numeric_limits<double>::infinity();
-  for (const TokenSeconds& cost : work.seconds_per_byte) least_arithmetic = std::min(least_arithmetic, cost.alone);
-  double rate = machine.sm_bytes_per_second;
-  if (work.law.latency_seconds > 0) {
-    rate = std::min(rate, work.law.lone_rate());
+/// Of a list in the place of one that has ended, before its first requests.
+double further_start_seconds(const schedules::Plan& plan, const KernelProfile& kernel) {
+  if (plan.dispatch == schedules::Dispatch::queue) {
+    return kernel.config.empty() ? 0 : kernel.queue_list_seconds + kernel.item_seconds;
   }
-  return least_arithmetic > 0 ? std::min(rate, 1 / least_arithmetic) : rate;
+  return kernel.persistent ? 0 : kernel.prologue_seconds;
 }
 
 }  // namespace
 
-namespace {
-
-double least_seconds_of_workers(const workloads::Workload& workload, const schedules::Plan& plan,
-                                const Machine& machine, const KernelProfile& kernel, const SimulateOptions& options) {
-  const std::int32_t per_sm = options.ctas_per_sm > 0 ? options.ctas_per_sm : ctas_per_sm(machine, kernel);
-  const std::int32_t resident = std::max(1, machine.sms * per_sm);
-  const Work work = make_work(workload, plan, machine, kernel, options, resident);
-  const Bytes bytes = bytes_of(plan, work.bytes_per_token, resident_ctas(plan, resident));
-  double all_sms = std::min(machine.sms * machine.sm_bytes_per_second, work.law.l2_bytes_per_second);
-  if (work.law.dram_share > 0) all_sms = std::min(all_sms, work.law.plateau / work.law.dram_share);
-  const double stream = std::max(bytes.all / all_sms, bytes.of_longest_list / lone_rate(work, machine));
-  const double full = static_cast<double>(bytes.lists) / resident;
-  double before = launch_seconds(machine, kernel) + first_prologue_seconds(machine, kernel) + work.cold_seconds;
-  // A list without items has none of this.
-  if (bytes.all > 0) before += work.table_seconds + full * work.crowd_start_seconds + kernel.epilogue_seconds;
-  return kSlack * (before + stream + separate_merge_seconds(workload, plan, machine, kernel));
+const Simulation::Least& Simulation::least() {
+  if (least_) return *least_;
+  least_.emplace();
+  if (machine().cpu || plan().lists() == 0) return *least_;
+  const std::int32_t slots = std::max(1, machine().sms * per_sm_);
+  const std::int32_t resident = resident_ctas(plan(), slots);
+  LeastTime time(machine(), kernel_, work_, per_sm_, resident);
+  std::int32_t with_items = 0;
+  for (std::int32_t list = 0, next = 0; list < plan().lists(); list = next) {
+    next = list + 1;
+    while (next < plan().lists() && alike(plan(), work_, list, next)) ++next;
+    time.add(plan().list(list), next - list);
+    if (!plan().list(list).empty()) with_items = next;
+  }
+  const bool together = plan().lists() <= resident;
+  const LeastMerge merge = least_merge(workload_, plan(), machine(), kernel_, together);
+  LeastParts parts = time.parts(with_items, further_start_seconds(plan(), kernel_));
+  const bool waits = parts.ends != LeastParts::Ends::together;
+  if (waits && plan().dispatch == schedules::Dispatch::queue) parts.ends = LeastParts::Ends::longest_first;
+  least_->surely = kSlack * (parts.least() + merge.surely);
+  least_->likely = std::max(least_->surely, kSlack * (parts.least(merge.likely) + merge.surely));
+  least_->expected = parts.expected(merge.surely + merge.expected);
+  least_->after_streams = time.end_seconds() + merge.surely;
+  least_->bytes_per_second = time.most_bytes_per_second();
+  return *least_;
 }
-
-}  // namespace
 
 double least_seconds(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
                      const KernelProfile& kernel, const SimulateOptions& options) {
-  if (machine.cpu || plan.lists() == 0) return 0;
-  if (kernel.cluster == 1) return least_seconds_of_workers(workload, plan, machine, kernel, options);
-  const std::int32_t per_sm = options.ctas_per_sm > 0 ? options.ctas_per_sm : ctas_per_sm(machine, kernel);
-  return least_seconds_of_workers(workload, plan, clustered(machine, kernel.cluster, per_sm), kernel, options);
+  return Simulation(workload, plan, machine, kernel, options).least_seconds();
 }
 
 }  // namespace splitwave::simulator

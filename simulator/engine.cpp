@@ -126,6 +126,7 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       lead += entry == Entry::prefetched ? queue_seconds(bytes, start) : fill_seconds(bytes, start);
       if (entry == Entry::first && slot.list >= first_wave_) lead += later_start_seconds(lead, bytes, start);
       if (drifts_ && slot.list < first_wave_) slot.bytes += out_of_step_bytes(index, lead, start.share);
+      bytes_to_read_ += w * (slot.bytes - bytes);
       result_->slot_seconds.ramp += w * lead;
       return enter_timed(index, time + lead);
     }
@@ -301,7 +302,7 @@ void Engine::process_events() {
 }
 
 /// Everything it calls is inlined: a step takes tens of nanoseconds, of which calls would be a tenth.
-[[gnu::flatten]] void Engine::run(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel,
+[[gnu::flatten]] bool Engine::run(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel,
                                   const Work& work, const EngineOptions& options, EngineResult& result) {
   plan_ = &plan;
   machine_ = &machine;
@@ -316,6 +317,7 @@ void Engine::process_events() {
   result.q_rows = 0;
   result.spans.clear();
   result.item_end.assign(options.item_ends ? plan.items.size() : 0, 0);
+  count_bytes_to_read();
   // Lists that start together end together, item by item; of those that wait, each goes its own way.
   grouped_ = !options.spans && (!options.item_ends || plan.lists() <= resident_ctas());
   timed_.clear();
@@ -329,6 +331,7 @@ void Engine::process_events() {
   constexpr std::uint32_t kStepsBetweenLooks = 4096;
   for (std::uint32_t step = 1;; ++step) {
     if (step % kStepsBetweenLooks == 0) base::stop_if_asked();
+    if (is_too_late(step)) return false;
     now_ = std::min(timed_.least_key(), streams_.next_end());
     if (now_ == std::numeric_limits<double>::infinity()) break;
     process_events();
@@ -338,12 +341,13 @@ void Engine::process_events() {
     streams_.solve();
   }
   if (grouped_ && options.item_ends) copy_item_ends();
+  return true;
 }
 
-void run_lists(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel, const Work& work,
+bool run_lists(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel, const Work& work,
                const EngineOptions& options, EngineResult& result) {
   static thread_local Engine engine;
-  engine.run(plan, machine, kernel, work, options, result);
+  return engine.run(plan, machine, kernel, work, options, result);
 }
 
 }  // namespace splitwave::simulator

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "schedules/plan.h"
@@ -20,6 +21,9 @@ struct EngineOptions {
   double next_list_seconds = 0;        ///< for a persistent CTA to learn of its next list
   bool item_ends = false;              ///< fill in EngineResult::item_end
   bool spans = false;
+  /// The run is given up once what is left to read, at most_bytes_per_second, cannot be read by then.
+  double limit_seconds = std::numeric_limits<double>::infinity();
+  double most_bytes_per_second = 0;
 };
 
 /// What the slots did, in slot-seconds (one slot busy for one second is 1).
@@ -36,7 +40,8 @@ struct EngineResult {
 
 /// Runs the plan's lists. Lists with the same tokens and costs are handled together while their SMs are alike, unless
 /// spans are asked for, or item ends of more lists than run at a time. `result` is overwritten; its memory is reused.
-void run_lists(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel, const Work& work,
+/// False if the run was given up: then the result means nothing.
+bool run_lists(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel, const Work& work,
                const EngineOptions& options, EngineResult& result);
 
 }  // namespace splitwave::simulator

@@ -7,13 +7,6 @@
 
 namespace splitwave::simulator {
 
-/// Tiles whose arithmetic takes as long as that of so many tokens, of which the last may not fill theirs.
-double Engine::arithmetic_tiles(std::int32_t tokens) const {
-  const double tiles = static_cast<double>(tokens) / kernel_->tile_tokens;
-  const double whole = std::floor(tiles);
-  return tiles > whole ? whole + kernel_->partial_tile + (1 - kernel_->partial_tile) * (tiles - whole) : whole;
-}
-
 /// Arithmetic after the last byte's arrival: of the last tile where memory was the limit; where arithmetic was, what a
 /// part of a tile takes beyond its tokens.
 double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) const {
@@ -21,7 +14,7 @@ double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) cons
   const double tile = kernel_->tile_tokens;
   // Of warps with lists of their own the last tile of the list is none that others share.
   const bool whole = kernel_->warps_alone && slot.item + 1 == slot.item_end;
-  const double tiles = whole ? std::ceil(item.tokens() / tile) : arithmetic_tiles(item.tokens());
+  const double tiles = whole ? std::ceil(item.tokens() / tile) : arithmetic_tiles(*kernel_, item.tokens());
   if (slot.arithmetic_bound) return (tiles * tile - item.tokens()) * per_token;
   const double last = tiles - std::ceil(item.tokens() / tile) + 1;
   return kernel_->drain_tiles * last * tile * per_token;
@@ -34,7 +27,7 @@ double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item)
   const double others = options_.ctas_per_sm - 1;
   const double crowd = others > 0 ? std::clamp((busy_.all / machine_->sms - 1) / others, 0.0, 1.0) : 1;
   return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds) +
-         arithmetic_tiles(item.tokens()) * kernel_->tile_tokens * per_token;
+         arithmetic_tiles(*kernel_, item.tokens()) * kernel_->tile_tokens * per_token;
 }
 
 /// When the last arithmetic of the item whose last byte is there ends.

@@ -67,7 +67,7 @@ struct Run {
 /// One run. Kept between runs for its memory.
 class Engine {
  public:
-  void run(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel, const Work& work,
+  bool run(const schedules::Plan& plan, const Machine& machine, const KernelProfile& kernel, const Work& work,
            const EngineOptions& options, EngineResult& result);
 
  private:
@@ -103,6 +103,8 @@ class Engine {
   double find_runs(std::int32_t end);
   void dispatch_freed();
   void copy_item_ends();
+  void count_bytes_to_read();
+  bool is_too_late(std::uint32_t step) const;
   std::int32_t split(std::int32_t slot, std::int32_t weight);
   void mark(std::int32_t group);
   void regroup_streams();
@@ -122,7 +124,6 @@ class Engine {
   Limits limits_of(double ctas, const TokenSeconds& arithmetic) const;
   const Fill& fill(std::size_t cost);
   double ring_fill_seconds(double bytes, const Fill& start) const;
-  double arithmetic_tiles(std::int32_t tokens) const;
   double fill_seconds(double bytes, const Fill& start) const;
   double queue_seconds(double bytes, const Fill& start) const;
   double later_start_seconds(double lead, double bytes, const Fill& start) const;
@@ -163,6 +164,7 @@ class Engine {
   StreamLimits limits_;
   Fill fill_;
   double now_ = 0;
+  double bytes_to_read_ = 0;  ///< by all lists, where there is a limit
   double dispatcher_free_ = 0;
   CtaCount busy_;                ///< CTAs at work
   CtaCount ended_;               ///< at the present time; still busy for all else that happens at it

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <map>
+#include <limits>
 #include <utility>
+#include <vector>
 
 namespace splitwave::simulator {
 namespace {
@@ -77,26 +78,28 @@ struct Side {
 template <typename OfSide>
 void give(double rate, double lone_rate, const OfSide& of_side, std::span<StreamClass> classes) {
   double level = 0;
-  for (bool changed = true; changed;) {
-    changed = false;
+  for (;;) {
     double left = rate;
     double free = 0;
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-      if (!of_side(i) || classes[i].ctas <= 0) continue;
-      const double cap = std::min(classes[i].cap, lone_rate);
+    double least_cap = std::numeric_limits<double>::infinity();  // of those above the level
+    for (const StreamClass& one : classes) {
+      if (one.ctas <= 0 || !of_side(one)) continue;
+      const double cap = std::min(one.cap, lone_rate);
       if (cap <= level) {
-        left -= classes[i].ctas * cap;
+        left -= one.ctas * cap;
       } else {
-        free += classes[i].ctas;
+        free += one.ctas;
+        least_cap = std::min(least_cap, cap);
       }
     }
     if (free <= 0) break;
     const double raised = left / free;
-    changed = raised > level * (1 + 1e-12);
+    const bool changed = raised > level * (1 + 1e-12);
     level = std::max(level, raised);
+    if (!changed || least_cap > level) break;
   }
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (of_side(i) && classes[i].ctas > 0) classes[i].rate = std::min({classes[i].cap, lone_rate, level});
+  for (StreamClass& one : classes) {
+    if (of_side(one)) one.rate = std::min({one.cap, lone_rate, level});
   }
 }
 
@@ -109,17 +112,22 @@ PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of
   if (!sides) {
     for (Load& load : loads) load.side = 0;
   }
-  std::map<Load, std::int32_t> kinds;
-  for (const Load& load : loads) kinds.emplace(load, 0);
-  std::int32_t number = 0;
-  for (auto& [load, kind] : kinds) kind = number++;
+  std::vector<Load> kinds = loads;
+  std::sort(kinds.begin(), kinds.end());
+  kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
   PortKinds result{std::vector<double>(kinds.size(), 0), {}, std::vector<std::int32_t>(machine.port_of_sm.size())};
-  for (const Load& load : loads) result.ports[static_cast<std::size_t>(kinds[load])] += 1;
+  std::vector<std::int32_t> kind_of_port;
+  kind_of_port.reserve(loads.size());
+  for (const Load& load : loads) {
+    const auto kind = std::lower_bound(kinds.begin(), kinds.end(), load) - kinds.begin();
+    kind_of_port.push_back(static_cast<std::int32_t>(kind));
+    result.ports[static_cast<std::size_t>(kind)] += 1;
+  }
   if (sides) {
-    for (const auto& [load, kind] : kinds) result.sides.push_back(load.side);
+    for (const Load& load : kinds) result.sides.push_back(load.side);
   }
   for (std::size_t sm = 0; sm < machine.port_of_sm.size(); ++sm) {
-    result.kind_of_sm[sm] = kinds[loads[static_cast<std::size_t>(machine.port_of_sm[sm])]];
+    result.kind_of_sm[sm] = kind_of_port[static_cast<std::size_t>(machine.port_of_sm[sm])];
   }
   return result;
 }
@@ -129,10 +137,11 @@ void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_by
   if (kinds.sides.empty()) return;
   const double lone_rate = law.lone_rate();
   std::array<Side, 2> sides;
-  const auto side_of = [&](std::size_t i) { return static_cast<std::size_t>(kinds.sides[i % kinds.sides.size()]); };
-  for (std::size_t i = 0; i < classes.size(); ++i) {
-    const StreamClass& one = classes[i];
-    Side& side = sides[side_of(i)];
+  const auto side_of = [&](const StreamClass& one) {
+    return static_cast<std::size_t>(kinds.sides[static_cast<std::size_t>(one.port)]);
+  };
+  for (const StreamClass& one : classes) {
+    Side& side = sides[side_of(one)];
     side.ctas += one.ctas;
     side.rate += one.ctas * one.rate;
     side.most += one.ctas * std::min(one.cap, lone_rate);
@@ -153,7 +162,7 @@ void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_by
   for (std::size_t s = 0; s < 2; ++s) {
     if (rates[s] == sides[s].rate) continue;
     give(
-        rates[s], lone_rate, [&](std::size_t i) { return side_of(i) == s; }, classes);
+        rates[s], lone_rate, [&](const StreamClass& one) { return side_of(one) == s; }, classes);
   }
 }
 
@@ -163,7 +172,7 @@ void share_by_ports(const MemoryLaw& law, const PortKinds& kinds, double level, 
   const double even = evenness(law, level, classes, kFairBytes, kPortBytes);
   if (even <= 0) return;
   static thread_local std::vector<std::pair<double, std::size_t>> order;
-  for (std::int32_t side = 0; side < 2; ++side) {
+  for (std::int32_t side = 0; side < (kinds.sides.empty() ? 1 : 2); ++side) {
     order.clear();
     double active = 0;
     double left = 0;

@@ -23,9 +23,10 @@ struct PortKinds {
 /// and no list waits for a CTA to end. One kind if nothing is known of ports. sm_of_cta: of the first wave's CTAs.
 PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait);
 
-/// Changes the rates of `classes`, class i of kind i % kinds.ports.size(), from equal shares of the memory to what the
-/// sides of the chip let through: at most `side_bytes_per_second` each from DRAM, and as far as requests queue up,
-/// nearly equal shares of the sides. Nothing if the kinds have no sides. level: what share_bandwidth() returned.
+/// Changes the rates of `classes`, class i behind ports of kind i % kinds.ports.size(), from equal shares of the memory
+/// to what the sides of the chip let through: at most `side_bytes_per_second` each from DRAM, and as far as requests
+/// queue up, nearly equal shares of the sides. Nothing if the kinds have no sides. level: what share_bandwidth()
+/// returned.
 void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_bytes_per_second, double level,
                     std::span<StreamClass> classes);
 

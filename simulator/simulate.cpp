@@ -11,6 +11,7 @@
 #include "simulator/clusters.h"
 #include "simulator/engine.h"
 #include "simulator/merge.h"
+#include "simulator/simulation.h"
 #include "simulator/traffic.h"
 
 namespace splitwave::simulator {
@@ -93,68 +94,85 @@ double walk_seconds(const workloads::Workload& workload, const schedules::Plan& 
   return kernel.queue_walk_seconds * groups * std::min(1.0, static_cast<double>(plan.workers) / plan.lists());
 }
 
-Timeline simulate_workers(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
-                          const KernelProfile& kernel, const SimulateOptions& options) {
-  const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);
+/// CTAs of a plan that must all be resident. A CPU's threads merge when all have ended, so that there nothing waits.
+void check_resident(const schedules::Plan& plan, const Machine& machine, std::int32_t per_sm) {
   const std::int64_t slots = static_cast<std::int64_t>(machine.sms) * per_sm;
-  const bool in_kernel = !plan.merges.empty() && plan.merge != schedules::MergeKind::kernel && !machine.cpu;
-  // A CPU's threads merge when all have ended, so that there nothing waits.
-  if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() > slots && !machine.cpu) {
-    throw base::InputError(
-        fmt::format("plan: {} has {} CTAs that must all be resident; allowed: at most {} on {}: {} SMs with {} each",
-                    plan.schedule, plan.ctas(), slots, machine.name, machine.sms, per_sm));
+  if (plan.dispatch != schedules::Dispatch::fixed || plan.ctas() <= slots || machine.cpu) return;
+  throw base::InputError(
+      fmt::format("plan: {} has {} CTAs that must all be resident; allowed: at most {} on {}: {} SMs with {} each",
+                  plan.schedule, plan.ctas(), slots, machine.name, machine.sms, per_sm));
+}
+
+}  // namespace
+
+Simulation::Simulation(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                       const KernelProfile& kernel, const SimulateOptions& options)
+    : workload_(workload),
+      plan_(plan),
+      machine_(machine),
+      kernel_(kernel),
+      options_(options),
+      per_sm_(resident_per_sm(machine, kernel, options.ctas_per_sm)) {
+  if (!kernel.config.empty()) {
+    if (most_rows(plan) > kernel.most_rows) in_blocks_ = in_row_blocks(plan, kernel.most_rows);
+    if (kernel.cluster > 1) clusters_ = clustered(machine, kernel.cluster, per_sm_);
   }
-  static thread_local EngineResult result;
-  const Work work = make_work(workload, plan, machine, kernel, options, static_cast<std::int32_t>(slots));
+  check_resident(this->plan(), this->machine(), per_sm_);
+  work_ = make_work(workload, this->plan(), this->machine(), kernel, options, this->machine().sms * per_sm_);
+}
+
+EngineOptions Simulation::engine_options(double limit_seconds) {
   EngineOptions engine;
-  engine.ctas_per_sm = per_sm;
-  if (plan.dispatch == schedules::Dispatch::queue) {
-    engine.workers = plan.workers;
-    const double walk = walk_seconds(workload, plan, kernel);
-    engine.worker_prologue_seconds = kernel.queue_prologue_seconds + walk;
-    engine.next_list_seconds = walk + (kernel.prefetches_items ? 0 : machine.flag_seconds);
-    if (!kernel.config.empty()) engine.next_list_seconds = kernel.queue_list_seconds;
-  } else if (kernel.persistent && plan.merge == schedules::MergeKind::none) {
-    engine.workers = static_cast<std::int32_t>(slots);
+  engine.ctas_per_sm = per_sm_;
+  if (plan().dispatch == schedules::Dispatch::queue) {
+    engine.workers = plan().workers;
+    const double walk = walk_seconds(workload_, plan(), kernel_);
+    engine.worker_prologue_seconds = kernel_.queue_prologue_seconds + walk;
+    engine.next_list_seconds = walk + (kernel_.prefetches_items ? 0 : machine().flag_seconds);
+    if (!kernel_.config.empty()) engine.next_list_seconds = kernel_.queue_list_seconds;
+  } else if (kernel_.persistent && plan().merge == schedules::MergeKind::none) {
+    engine.workers = machine().sms * per_sm_;
   }
+  engine.spans = options_.spans;
+  if (std::isfinite(limit_seconds) && least().bytes_per_second > 0) {
+    engine.limit_seconds = limit_seconds - least().after_streams;
+    engine.most_bytes_per_second = least().bytes_per_second;
+  }
+  return engine;
+}
+
+std::optional<Timeline> Simulation::run(double limit_seconds) {
+  static thread_local EngineResult result;
+  const std::int32_t slots = machine().sms * per_sm_;
+  const bool in_kernel = !plan().merges.empty() && plan().merge != schedules::MergeKind::kernel && !machine().cpu;
+  EngineOptions engine = engine_options(limit_seconds);
   engine.item_ends = in_kernel;
-  engine.spans = options.spans;
-  run_lists(plan, machine, kernel, work, engine, result);
-  const MergeCost merge =
-      merge_cost(workload, plan, machine, kernel, static_cast<std::int32_t>(slots), result, options.spans);
+  if (!run_lists(plan(), machine(), kernel_, work_, engine, result)) return std::nullopt;
+  const MergeCost merge = merge_cost(workload_, plan(), machine(), kernel_, slots, result, options_.spans);
   Timeline timeline;
   timeline.seconds = result.end_seconds + merge.seconds;
-  const double all = static_cast<double>(slots);
+  const double all = slots;
   timeline.occupancy = result.end_seconds > 0 ? result.busy_slot_seconds / (all * result.end_seconds) : 0;
-  timeline.waves = plan.ctas() / all;
-  timeline.sm_seconds = result.busy_sm_seconds * kernel.cluster;
-  timeline.traffic = count_traffic(workload, plan, work, result, in_kernel);
-  const double least = least_dram_seconds(workload, machine, work, timeline.traffic, options.l2);
+  timeline.waves = plan().ctas() / all;
+  timeline.sm_seconds = result.busy_sm_seconds * kernel_.cluster;
+  timeline.traffic = count_traffic(workload_, plan(), work_, result, in_kernel);
+  const double least = least_dram_seconds(workload_, machine(), work_, timeline.traffic, options_.l2);
   if (least > timeline.seconds) {
     result.slot_seconds.stream += (least - timeline.seconds) * all;
     timeline.seconds = least;
   }
   timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
-  if (options.spans) timeline.spans = result.spans;
+  if (options_.spans) timeline.spans = result.spans;
+  const auto items = static_cast<std::int32_t>(plan_.items.size());
+  for (schedules::Span& span : timeline.spans) {
+    if (span.item >= 0) span.item %= items;  // row block after row block, each with all items
+  }
   return timeline;
 }
 
-}  // namespace
-
 Timeline simulate(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
                   const KernelProfile& kernel, const SimulateOptions& options) {
-  if (kernel.config.empty()) return simulate_workers(workload, plan, machine, kernel, options);
-  if (most_rows(plan) > kernel.most_rows) {
-    Timeline timeline = simulate(workload, in_row_blocks(plan, kernel.most_rows), machine, kernel, options);
-    const auto items = static_cast<std::int32_t>(plan.items.size());
-    for (schedules::Span& span : timeline.spans) {
-      if (span.item >= 0) span.item %= items;  // block after block, each with all items
-    }
-    return timeline;
-  }
-  if (kernel.cluster == 1) return simulate_workers(workload, plan, machine, kernel, options);
-  const std::int32_t per_sm = resident_per_sm(machine, kernel, options.ctas_per_sm);
-  return simulate_workers(workload, plan, clustered(machine, kernel.cluster, per_sm), kernel, options);
+  return *Simulation(workload, plan, machine, kernel, options).run();
 }
 
 }  // namespace splitwave::simulator

@@ -53,8 +53,10 @@ class SlotTree {
     for (std::size_t node = leaves_ + static_cast<std::size_t>(slot); node > 1; node /= 2) {
       const std::int32_t other = nodes[node ^ 1];
       const double other_key = keys[other];
-      slot = key < other_key ? slot : other;
-      key = key < other_key ? key : other_key;
+      // Arithmetic, as compilers may make a branch of a choice.
+      const std::int32_t stays = -static_cast<std::int32_t>(key < other_key);
+      slot = other ^ ((slot ^ other) & stays);
+      key = std::min(other_key, key);
       nodes[node / 2] = slot;
     }
     least_key_ = key;

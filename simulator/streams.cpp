@@ -62,8 +62,11 @@ void Streams::reset(const StreamLimits& limits, std::size_t slots) {
   choose_table(limits);
   const std::size_t count = limits.arithmetic_cap.size();
   classes_.assign(count, {});
+  sm_share_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    classes_[i].cap = std::min(limits.sm_bytes_per_second / limits.sharers(i), limits.arithmetic_cap[i]);
+    sm_share_[i] = limits.sm_bytes_per_second / limits.sharers(i);
+    classes_[i].cap = std::min(sm_share_[i], limits.arithmetic_cap[i]);
+    classes_[i].port = static_cast<std::int32_t>(i % limits.kinds.ports.size());
   }
   ctas_.assign(count, 0);
   rates_.assign(count, {});
@@ -76,6 +79,7 @@ void Streams::reset(const StreamLimits& limits, std::size_t slots) {
   lanes_[0].ends.reset(slots);
   class_of_slot_.assign(slots, 0);
   now_ = 0;
+  taken_bytes_ = 0;
   next_end_ = kNever;
   almost_end_ = kNever;
 }
@@ -151,7 +155,7 @@ double Streams::compute(Rate* rates) {
   share_by_sides(limits.law, limits.kinds, limits.side_bytes_per_second, level, classes_);
   share_by_ports(limits.law, limits.kinds, level, classes_);
   for (std::size_t i = 0; i < classes_.size(); ++i) {
-    const double memory = std::min(level, limits.sm_bytes_per_second / limits.sharers(i));
+    const double memory = std::min(level, sm_share_[i]);
     const double rate = classes_[i].rate;
     rates[i] = {rate, 1 / rate, rate < memory ? rate / memory : 1};
   }
@@ -206,6 +210,7 @@ void Streams::advance(double now, double& memory, double& arithmetic) {
     if (lane->ctas == 0) continue;
     lane->counter += lane->rate->bytes_per_second * seconds;
     const double cta_seconds = lane->ctas * seconds;
+    taken_bytes_ += cta_seconds * lane->rate->bytes_per_second;
     memory += cta_seconds * lane->rate->memory_share;
     arithmetic += cta_seconds * (1 - lane->rate->memory_share);
   }

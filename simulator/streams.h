@@ -56,6 +56,9 @@ class Streams {
   bool ends_by(double now) const { return almost_end_ <= now; }
   /// Lets time pass until `now`. Adds the CTA-seconds that memory and that arithmetic are answerable for.
   void advance(double now, double& memory, double& arithmetic);
+  /// The time of the last advance(), and the bytes that all CTAs together had taken in by then.
+  double now() const { return now_; }
+  double taken_bytes() const { return taken_bytes_; }
   /// A member that is at its end, or -1. It must be removed before the next call.
   std::int32_t finished() const;
 
@@ -107,6 +110,7 @@ class Streams {
   std::uint64_t resets_ = 0;
   bool keeps_ = false;
   std::vector<StreamClass> classes_;
+  std::vector<double> sm_share_;    ///< per class: bytes/s of its SM's
   std::vector<std::int32_t> ctas_;  ///< per class
   std::vector<Rate> rates_;         ///< per class, of a state that the table does not keep
   std::vector<Lane*> lane_of_class_;
@@ -114,6 +118,7 @@ class Streams {
   std::size_t lanes_in_use_ = 1;
   std::vector<std::int32_t> class_of_slot_;
   double now_ = 0;
+  double taken_bytes_ = 0;
   double next_end_ = 0;
   double almost_end_ = 0;  ///< from when on the next member to end counts as ended
 };

@@ -63,6 +63,7 @@ Shares shares_of(const Workload& workload, const Plan& plan, const Machine& mach
 /// Share of the lists beside which the next one reads the same tokens of the request's next KV head, all of one item:
 /// together they read whole rows of the cache.
 double in_step_share(const Workload& workload, const Plan& plan) {
+  const std::int32_t group = workload.geometry.group();
   std::int32_t in_step = 0;
   for (std::int32_t list = 0; list + 1 < plan.lists(); ++list) {
     const std::span<const schedules::Item> one = plan.list(list);
@@ -73,7 +74,7 @@ double in_step_share(const Workload& workload, const Plan& plan) {
     const OutputTile& output = plan.outputs[static_cast<std::size_t>(a.output)];
     const OutputTile& beside = plan.outputs[static_cast<std::size_t>(b.output)];
     if (a.kv_begin == b.kv_begin && a.kv_end == b.kv_end && output.request == beside.request &&
-        schedules::kv_head(workload, output) != schedules::kv_head(workload, beside)) {
+        output.head_begin / group != beside.head_begin / group) {
       ++in_step;
     }
   }

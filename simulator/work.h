@@ -2,6 +2,7 @@
 // A plan, a machine and a kernel turned into what the event loop needs: bytes, costs and where bytes come from.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -60,6 +61,13 @@ struct SimulateOptions {
   bool spans = false;            ///< record Timeline::spans
   L2State l2 = L2State::cold;    ///< what is in L2 when the kernel starts
 };
+
+/// Tiles whose arithmetic takes as long as that of so many tokens, of which the last may not fill theirs.
+inline double arithmetic_tiles(const KernelProfile& kernel, std::int32_t tokens) {
+  const double tiles = static_cast<double>(tokens) / kernel.tile_tokens;
+  const double whole = std::floor(tiles);
+  return tiles > whole ? whole + kernel.partial_tile + (1 - kernel.partial_tile) * (tiles - whole) : whole;
+}
 
 /// CTAs of the plan at a time where so many fit.
 std::int32_t resident_ctas(const schedules::Plan& plan, std::int32_t fit);

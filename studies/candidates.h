@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "simulator/kernel.h"
+#include "studies/candidate_bounds.h"
 #include "studies/target.h"
 #include "workloads/workload.h"
 
@@ -16,17 +17,15 @@ namespace splitwave::studies {
 struct Candidate {
   std::string schedule;
   const simulator::KernelProfile* kernel = nullptr;  ///< one of those that were given to candidates()
-  double least_seconds = 0;                          ///< no plan of it is predicted to take less
+  Bound seconds;                                     ///< of its plans
   std::int32_t tile_kv = 0;                          ///< of its plans; 0: the schedule's own rule
 };
 
-/// KV tokens per tile of the candidates' plans: a multiple of every config's stage.
-inline constexpr std::int32_t kCandidateTileTokens = 64;
-
-/// Schedules worth considering with each of the kernels, those of the least bound first: of uniform batches even
-/// splits, of ragged ones LeanAttention's cut, pieces of fixed size and FlashAttention-3's and FlashInfer's rules, of
-/// several queries also even splits of each query head, all merged by the last arriver.
+/// Schedules worth considering with each of the kernels, those that are expected to be the fastest first: of uniform
+/// batches even splits, of ragged ones LeanAttention's cut, pieces of fixed size and FlashAttention-3's and
+/// FlashInfer's rules, of several queries also even splits of each query head, all merged by the last arriver.
 std::vector<Candidate> candidates(const workloads::Workload& workload, const simulator::Machine& machine,
-                                  const std::vector<simulator::KernelProfile>& kernels);
+                                  const std::vector<simulator::KernelProfile>& kernels,
+                                  const simulator::SimulateOptions& options = {});
 
 }  // namespace splitwave::studies

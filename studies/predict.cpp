@@ -14,6 +14,7 @@
 #include "simulator/alternatives.h"
 #include "simulator/bound.h"
 #include "simulator/simulate.h"
+#include "simulator/simulation.h"
 #include "studies/choose.h"
 
 namespace splitwave::studies {
@@ -37,14 +38,6 @@ simulator::KernelProfile kernel_after(const workloads::Workload& workload, const
                                         : simulator::native_kernel(plan, workload, machine);
   if (options.edit_kernel) options.edit_kernel(kernel, &plan);
   return kernel;
-}
-
-simulator::SimulateOptions simulate_options(const Target& target, const PredictOptions& options) {
-  simulator::SimulateOptions simulate;
-  simulate.ctas_per_sm = target.ctas_per_sm;
-  simulate.spans = options.spans;
-  simulate.l2 = options.l2;
-  return simulate;
 }
 
 /// A plan and what it meets. Only this computer's CPU is another machine for every plan; others are not copied.
@@ -110,13 +103,6 @@ std::int32_t rows_for(const schedules::Plan& plan, std::span<const simulator::Ke
   return least > 0 ? least : most;
 }
 
-schedules::Grid grid_with(const simulator::KernelProfile& kernel, const Target& target, const PredictOptions& options) {
-  schedules::Grid grid = simulator::grid_of(target.machine, kernel, target.ctas_per_sm);
-  grid.tile_q = options.tile_q;
-  grid.tile_kv = options.tile_kv;
-  return grid;
-}
-
 /// The config that runs the schedule fastest, with the plan for its grid.
 std::optional<Prediction> fastest_config(double limit_seconds, const workloads::Workload& workload,
                                          std::string_view schedule, const Target& target,
@@ -145,6 +131,21 @@ std::optional<Prediction> fastest_config(double limit_seconds, const workloads::
 
 }  // namespace
 
+simulator::SimulateOptions simulate_options(const Target& target, const PredictOptions& options) {
+  simulator::SimulateOptions simulate;
+  simulate.ctas_per_sm = target.ctas_per_sm;
+  simulate.spans = options.spans;
+  simulate.l2 = options.l2;
+  return simulate;
+}
+
+schedules::Grid grid_with(const simulator::KernelProfile& kernel, const Target& target, const PredictOptions& options) {
+  schedules::Grid grid = simulator::grid_of(target.machine, kernel, target.ctas_per_sm);
+  grid.tile_q = options.tile_q;
+  grid.tile_kv = options.tile_kv;
+  return grid;
+}
+
 std::optional<Simulated> run_within(double limit_seconds, const workloads::Workload& workload,
                                     const schedules::Plan& plan, const simulator::KernelProfile& kernel,
                                     const Target& target, const PredictOptions& options) {
@@ -152,13 +153,10 @@ std::optional<Simulated> run_within(double limit_seconds, const workloads::Workl
   std::optional<simulator::KernelProfile> run = simulator::as_run(kernel, workload, plan, resident);
   if (!run) return std::nullopt;
   if (options.edit_kernel) options.edit_kernel(*run, &plan);
-  const simulator::SimulateOptions simulate = simulate_options(target, options);
-  if (std::isfinite(limit_seconds) &&
-      simulator::least_seconds(workload, plan, target.machine, *run, simulate) > limit_seconds) {
-    return std::nullopt;
-  }
-  schedules::Timeline timeline = simulator::simulate(workload, plan, target.machine, *run, simulate);
-  return Simulated{std::move(*run), std::move(timeline)};
+  simulator::Simulation simulation(workload, plan, target.machine, *run, simulate_options(target, options));
+  if (std::isfinite(limit_seconds) && simulation.least_seconds() > limit_seconds) return std::nullopt;
+  std::optional<schedules::Timeline> timeline = simulation.run();
+  return Simulated{std::move(*run), std::move(*timeline)};
 }
 
 std::optional<Prediction> predict_with(double limit_seconds, const workloads::Workload& workload,

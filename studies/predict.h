@@ -61,6 +61,12 @@ std::optional<Prediction> predict_on_fastest_config(const workloads::Workload& w
 schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
                          const PredictOptions& options = {});
 
+/// The same with one kernel.
+schedules::Grid grid_with(const simulator::KernelProfile& kernel, const Target& target, const PredictOptions& options);
+
+/// What the options and the target ask of the simulator.
+simulator::SimulateOptions simulate_options(const Target& target, const PredictOptions& options);
+
 /// Last step, with the plan that schedules::make_plan gives for the grid, or with one from elsewhere: what the plan
 /// meets on the target, and its timeline.
 struct Simulated {

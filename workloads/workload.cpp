@@ -26,6 +26,7 @@ KvRange visible_to_query(const Geometry& geometry, const Request& request, std::
 KvRange visible_to_queries(const Geometry& geometry, const Request& request, std::int32_t query_begin,
                            std::int32_t query_end) {
   if (query_begin >= query_end) return {};
+  if (!geometry.window) return {0, visible_to_query(geometry, request, query_end - 1).end};
   // Both ends of visible_to_query never decrease with the query; an empty first range carries no useful begin.
   std::int32_t first = query_begin;
   while (first + 1 < query_end && visible_to_query(geometry, request, first).size() == 0) ++first;
@@ -84,6 +85,11 @@ std::int32_t padded_context_len(const Workload& workload) {
   std::int32_t longest = 0;
   for (const Request& request : workload.requests) longest = std::max(longest, request.context_len);
   return std::max(longest, workload.kv.cache_len.value_or(0));
+}
+
+bool is_uniform(const Workload& workload) {
+  return std::all_of(workload.requests.begin(), workload.requests.end(),
+                     [&](const Request& request) { return request == workload.requests.front(); });
 }
 
 std::int32_t max_query_len(const Workload& workload) {

@@ -111,6 +111,9 @@ double flops(const Workload& workload);
 /// Tokens allocated per request: kv.cache_len, or the longest context of the batch.
 std::int32_t padded_context_len(const Workload& workload);
 
+/// Whether all requests are equal; also if there are none.
+bool is_uniform(const Workload& workload);
+
 /// Longest query of the batch (0 if there are no requests).
 std::int32_t max_query_len(const Workload& workload);
 

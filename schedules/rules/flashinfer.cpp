@@ -61,6 +61,10 @@ std::int32_t flashinfer_cta_tile_kv(std::int32_t cta_tile_q, std::int32_t head_d
   return mma_kv * 16 * warps_kv;
 }
 
+std::int32_t flashinfer_holistic_ctas(std::int32_t head_dim, std::int32_t sms) {
+  return head_dim >= 256 ? sms : 2 * sms;
+}
+
 std::int64_t flashinfer_holistic_kv_len_limit(std::int64_t total_kv_lens, std::int64_t num_kv_heads,
                                               std::int64_t num_clusters, std::int32_t cluster_tile_q) {
   const std::int64_t share = std::max<std::int64_t>(ceil_div(total_kv_lens * num_kv_heads, num_clusters), 1);

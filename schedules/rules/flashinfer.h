@@ -31,6 +31,9 @@ inline constexpr std::int64_t kHopperSharedBytesPerSm = 233472;
 std::int32_t flashinfer_cta_tile_kv(std::int32_t cta_tile_q, std::int32_t head_dim_qk, std::int32_t head_dim_vo,
                                     std::int64_t shared_bytes_per_sm);
 
+/// CTAs of the holistic planner, all of which are resident (attention/scheduler.cuh:1242-1510).
+std::int32_t flashinfer_holistic_ctas(std::int32_t head_dim, std::int32_t sms);
+
 /// Longest chunk of the holistic planner (attention/scheduler.cuh:1295-1342): the CTAs' even share of the KV tokens of
 /// all heads, 128 if less, else rounded up to 256; for tiles of 64 rows and more divided by min(num_kv_heads, 2).
 std::int64_t flashinfer_holistic_kv_len_limit(std::int64_t total_kv_lens, std::int64_t num_kv_heads,

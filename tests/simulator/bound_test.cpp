@@ -6,6 +6,8 @@
 
 #include "base/error.h"
 #include "schedules/schedules.h"
+#include "simulator/alternatives.h"
+#include "simulator/simulation.h"
 #include "tests/simulator/toy.h"
 #include "workloads/load.h"
 
@@ -53,6 +55,63 @@ RC_GTEST_PROP(Bound, NoPlanIsFaster, ()) {
   } catch (const base::InputError&) {
     RC_DISCARD("the schedule cannot serve the geometry on this machine");
   }
+}
+
+/// A batch of one model: of few or many requests, uniform or ragged, with one query or several.
+workloads::Workload drawn_batch() {
+  const std::vector<std::string> geometries = {"h=32/8,d=128", "h=8/1,d=64", "h=16/16,d=128", "h=72/2,d=128",
+                                               "h=16/1,d=576,dv=512,kind=mla"};
+  workloads::Workload workload = workloads::parse_spec(*rc::gen::elementOf(geometries) + ":1q1s1k");
+  const auto batch = *rc::gen::oneOf(rc::gen::inRange(1, 12), rc::gen::inRange(12, 120));
+  const auto longest = *rc::gen::oneOf(rc::gen::inRange(1, 700), rc::gen::inRange(700, 20'000));
+  const auto queries = *rc::gen::oneOf(rc::gen::just(1), rc::gen::inRange(2, 6));
+  const bool uniform = *rc::gen::arbitrary<bool>();
+  workload.requests.assign(static_cast<std::size_t>(batch), {queries, longest});
+  if (!uniform) {
+    for (workloads::Request& request : workload.requests) request.context_len = *rc::gen::inRange(0, longest + 1);
+  }
+  return workload;
+}
+
+/// A plan as one of the own kernels' configs runs it, or nothing.
+struct OwnPlan {
+  schedules::Plan plan;
+  KernelProfile kernel;
+};
+std::optional<OwnPlan> drawn_plan(const workloads::Workload& workload, const Machine& machine) {
+  static const KernelFamily family = load_kernel(std::string(kOwnKernel));
+  const std::vector<std::string> schedules = {
+      "fixed-split:1",    "fixed-split:3+last_arriver",   "fixed-split:6+kernel", "fixed-size:256+host_cta",
+      "fa3+last_arriver", "fixed-size:1024+last_arriver", "lean+last_arriver",    "lean+host_cta",
+      "flashinfer"};
+  const KernelProfile kernel = *rc::gen::elementOf(alternatives(family, workload, machine, kAnyRows));
+  schedules::Grid grid = grid_of(machine, kernel);
+  grid.tile_kv = 64;
+  grid.tile_q = kernel.most_rows;
+  try {
+    schedules::Plan plan = schedules::make_plan(*rc::gen::elementOf(schedules), workload, grid);
+    std::optional<KernelProfile> run = as_run(kernel, workload, plan, grid.resident());
+    if (run) return OwnPlan{std::move(plan), std::move(*run)};
+  } catch (const base::InputError&) {
+    // More CTAs would wait for one another than are resident.
+  }
+  return std::nullopt;
+}
+
+RC_GTEST_PROP(Bound, NoPlanOfTheOwnKernelsIsFaster, ()) {
+  static const Machine machine = load_machine("h200-calibrated");
+  const workloads::Workload workload = drawn_batch();
+  const std::optional<OwnPlan> drawn = drawn_plan(workload, machine);
+  if (!drawn) RC_DISCARD("the kernel cannot run the plan");
+  const auto& [plan, kernel] = *drawn;
+  Simulation simulation(workload, plan, machine, kernel);
+  const double seconds = simulate(workload, plan, machine, kernel).seconds;
+  RC_ASSERT(simulation.least_seconds() <= seconds);
+  // A run that is not given up is the whole one; one with time enough never is.
+  const double limit = seconds * *rc::gen::element(0.5, 0.95, 1.05);
+  const std::optional<schedules::Timeline> limited = simulation.run(limit);
+  RC_ASSERT(limited.has_value() || limit < seconds);
+  if (limited) RC_ASSERT(limited->seconds == seconds);
 }
 
 }  // namespace

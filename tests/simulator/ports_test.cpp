@@ -34,7 +34,7 @@ TEST(Ports, AreAlikeByTheirSmsAndCtas) {
 TEST(Ports, ShareASaturatedMemoryEquallyAndLoseNothing) {
   MemoryLaw law;
   law.bytes_in_flight = 1e6;  // 132 MB in flight: queues everywhere
-  std::array classes = {StreamClass{24, 1e12, 10e9}, StreamClass{108, 1e12, 10e9}};
+  std::array classes = {StreamClass{24, 1e12, 10e9, 0}, StreamClass{108, 1e12, 10e9, 1}};
   const PortKinds ports{{6, 18}, {}, {}};
   share_by_ports(law, ports, 10e9, classes);
   EXPECT_NEAR(total(classes), 1320e9, 1);
@@ -45,7 +45,7 @@ TEST(Ports, ShareASaturatedMemoryEquallyAndLoseNothing) {
 TEST(Ports, LeaveWhatKeepsFewRequestsWaiting) {
   MemoryLaw law;
   law.bytes_in_flight = 32e3;  // 4 MB in all
-  std::array classes = {StreamClass{24, 1e12, 10e9}, StreamClass{108, 1e12, 10e9}};
+  std::array classes = {StreamClass{24, 1e12, 10e9, 0}, StreamClass{108, 1e12, 10e9, 1}};
   const PortKinds ports{{6, 18}, {}, {}};
   share_by_ports(law, ports, 10e9, classes);
   EXPECT_EQ(classes[0].rate, 10e9);
@@ -58,7 +58,7 @@ TEST(Ports, LeaveWhatKeepsFewRequestsWaiting) {
 TEST(Ports, PassOnWhatAPortCannotUse) {
   MemoryLaw law;
   law.bytes_in_flight = 1e6;
-  std::array classes = {StreamClass{4, 12e9, 10e9}, StreamClass{100, 1e12, 10e9}};
+  std::array classes = {StreamClass{4, 12e9, 10e9, 0}, StreamClass{100, 1e12, 10e9, 1}};
   const PortKinds ports{{6, 18}, {}, {}};
   share_by_ports(law, ports, 10e9, classes);
   EXPECT_LE(classes[0].rate, 12e9);
@@ -90,12 +90,12 @@ TEST(Sides, LetNoMoreThroughThanTheirShareAndLeaveTheRestToTheOther) {
   MemoryLaw law;
   law.latency_seconds = 1e-6;
   law.bytes_in_flight = 64e3;  // 5 MB in all: every CTA gets the same
-  std::array classes = {StreamClass{60, 1e12, 50e9}, StreamClass{20, 1e12, 50e9}};
+  std::array classes = {StreamClass{60, 1e12, 50e9, 0}, StreamClass{20, 1e12, 50e9, 1}};
   share_by_sides(law, kinds, 2.5e12, 50e9, classes);
   EXPECT_NEAR(classes[0].rate * 60, 2.5e12, 1);
   EXPECT_NEAR(classes[1].rate, 64e9, 1);  // as fast as its own requests come back
   law.bytes_in_flight = 128e3;
-  classes = {StreamClass{60, 1e12, 50e9}, StreamClass{20, 1e12, 50e9}};
+  classes = {StreamClass{60, 1e12, 50e9, 0}, StreamClass{20, 1e12, 50e9, 1}};
   share_by_sides(law, kinds, 2.5e12, 50e9, classes);
   EXPECT_NEAR(total(classes), 4e12, 1);
   EXPECT_NEAR(classes[0].rate * 60 / (classes[1].rate * 20), 1, 0.03);  // requests queue: sides get the same
@@ -106,7 +106,7 @@ TEST(Sides, LeaveWhatKeepsFewRequestsWaiting) {
   MemoryLaw law;
   law.latency_seconds = 1e-6;
   law.bytes_in_flight = 32e3;
-  std::array classes = {StreamClass{40, 1e12, 30e9}, StreamClass{20, 1e12, 30e9}};
+  std::array classes = {StreamClass{40, 1e12, 30e9, 0}, StreamClass{20, 1e12, 30e9, 1}};
   share_by_sides(law, kinds, 2.5e12, 30e9, classes);
   EXPECT_EQ(classes[0].rate, 30e9);
   share_by_sides(law, PortKinds{{24}, {}, {}}, 1e9, 30e9, classes);  // nothing is known of sides
@@ -119,8 +119,8 @@ TEST(Sides, GiveACtaNoMoreThanItsCap) {
   law.latency_seconds = 1e-6;
   law.bytes_in_flight = 64e3;
   // Of side 1 half of the CTAs take 45e9 at most: the others get what these leave.
-  std::array<StreamClass, 4> classes = {StreamClass{60, 1e12, 50e9}, StreamClass{10, 1e12, 50e9}, StreamClass{0, 1, 0},
-                                        StreamClass{10, 45e9, 45e9}};
+  std::array classes = {StreamClass{60, 1e12, 50e9, 0}, StreamClass{10, 1e12, 50e9, 1}, StreamClass{0, 1, 0, 0},
+                        StreamClass{10, 45e9, 45e9, 1}};
   share_by_sides(law, kinds, 2.9e12, 50e9, classes);
   EXPECT_NEAR(classes[0].rate * 60, 2.9e12, 1);
   EXPECT_NEAR(classes[1].rate, 60e9, 1e6);

@@ -40,20 +40,26 @@ std::vector<workloads::Workload> shapes() {
 TEST(Candidates, AreNeverPredictedBelowTheirBound) {
   const Target target = own_kernels();
   std::size_t looked_at = 0;
-  for (const workloads::Workload& w : shapes()) {
-    const auto kernels = simulator::alternatives(*target.kernel, w, target.machine, w.geometry.group());
+  std::vector<workloads::Workload> all = shapes();
+  for (workloads::Workload& w : testing::battery()) all.push_back(std::move(w));
+  all.push_back(testing::decode("in_a_long_cache", testing::geometry(32, 8, 128), {9000, 9000}));
+  all.back().kv.cache_len = 16'384;
+  for (const workloads::Workload& w : all) {
+    const std::int32_t rows = w.geometry.group() * std::max(1, workloads::max_query_len(w));
+    const auto kernels = simulator::alternatives(*target.kernel, w, target.machine, rows);
     PredictOptions options;
-    options.tile_kv = kCandidateTileTokens;
+    options.l2 = looked_at % 3 == 0 ? simulator::L2State::warm : simulator::L2State::cold;
     double before = 0;
-    for (const Candidate& candidate : candidates(w, target.machine, kernels)) {
-      EXPECT_LE(before, candidate.least_seconds) << "in the order of their bounds";
-      before = candidate.least_seconds;
-      if (++looked_at % 7 != 0) continue;
+    for (const Candidate& candidate : candidates(w, target.machine, kernels, simulate_options(target, options))) {
+      EXPECT_LE(before, candidate.seconds.expected) << "in the order in which they are expected to be fast";
+      before = candidate.seconds.expected;
+      ++looked_at;
       options.tile_q = candidate.kernel->most_rows;
+      options.tile_kv = candidate.tile_kv;
       const auto found = predict_with(std::numeric_limits<double>::infinity(), w, candidate.schedule, *candidate.kernel,
                                       target, options);
       if (!found) continue;
-      EXPECT_GE(found->timeline.seconds, candidate.least_seconds * (1 - 1e-9))
+      EXPECT_GE(found->timeline.seconds, candidate.seconds.least * (1 - 1e-9))
           << w.name << " " << candidate.schedule << " " << candidate.kernel->config;
     }
   }
@@ -68,6 +74,24 @@ TEST(Candidates, TheChoiceSaysItsKernelAndIsNoSlowerThanThePlainSplit) {
     EXPECT_NE(chosen.plan.reason.find("with kernel " + chosen.kernel.config), std::string::npos);
     EXPECT_TRUE(chosen.by_auto);
     EXPECT_LE(chosen.timeline.seconds, predict(w, "fixed-split:1", target).timeline.seconds * 1.02) << w.name;
+  }
+}
+
+TEST(Candidates, NoneIsMuchFasterThanTheChoice) {
+  const Target target = own_kernels();
+  PredictOptions options;
+  for (const workloads::Workload& w : shapes()) {
+    const auto kernels = simulator::alternatives(*target.kernel, w, target.machine, w.geometry.group());
+    const double chosen = choose(w, target).timeline.seconds;
+    for (const Candidate& candidate : candidates(w, target.machine, kernels)) {
+      options.tile_kv = candidate.tile_kv;
+      options.tile_q = candidate.kernel->most_rows;
+      const auto found = predict_with(1.1 * chosen, w, candidate.schedule, *candidate.kernel, target, options);
+      if (found) {
+        EXPECT_LE(chosen, 1.03 * found->timeline.seconds)
+            << w.name << " " << candidate.schedule << " " << candidate.kernel->config;
+      }
+    }
   }
 }
 

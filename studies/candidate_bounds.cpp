@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/candidate_bounds.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "schedules/cut.h"
+#include "schedules/rules/lean.h"
+#include "simulator/alternatives.h"
+#include "simulator/bandwidth.h"
+#include "simulator/clusters.h"
+#include "simulator/merge.h"
+#include "simulator/simulate.h"
+#include "simulator/traffic.h"
+
+namespace splitwave::studies {
+namespace {
+
+using simulator::KernelProfile;
+using simulator::LeastTime;
+using simulator::Machine;
+using workloads::Workload;
+
+/// What ends within a hundredth of a byte is one event of the simulator.
+constexpr double kSlack = 1 - 5e-7;
+
+/// A list of one item, for what all plans of a kernel have in common. Its tile has the fewest rows that any may have.
+schedules::Plan stand_in(const Facts& facts, const KernelProfile& kernel) {
+  schedules::Plan plan;
+  if (facts.outputs == 0) return plan;
+  const std::int32_t rows = facts.rows <= kernel.most_rows ? facts.rows : (facts.rows - 1) % kernel.most_rows + 1;
+  plan.outputs = {{0, 0, facts.group, 0, facts.single_query ? rows : 1}};
+  plan.items = {{0, 0, facts.longest, -1}};
+  plan.cta_begin = {0, 1};
+  return plan;
+}
+
+}  // namespace
+
+Facts facts_of(const Workload& workload, const Machine& machine, simulator::L2State l2) {
+  Facts facts;
+  const auto bytes = static_cast<double>(workloads::kv_bytes(workload));
+  if (l2 == simulator::L2State::cold) facts.read_seconds = bytes / machine.dram_bytes_per_second;
+  facts.tokens = bytes / static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
+  facts.heads = workload.geometry.kv_heads;
+  facts.padded = schedules::padded_seqlen_k(workload);
+  facts.group = workload.geometry.group();
+  facts.rows = facts.group * std::max(1, workloads::max_query_len(workload));
+  facts.single_query = workloads::max_query_len(workload) <= 1;
+  facts.windowed = workload.geometry.window.has_value();
+  facts.latent = workload.geometry.kind == workloads::AttentionKind::mla;
+  facts.uniform = true;
+  facts.least_rows = facts.rows;
+  for (const workloads::Request& request : workload.requests) {
+    facts.uniform = facts.uniform && request == workload.requests.front();
+    if (request.context_len == 0) {
+      facts.unread += facts.heads;
+      continue;
+    }
+    facts.outputs += facts.heads;
+    facts.least_rows = std::min(facts.least_rows, facts.group * request.query_len);
+    facts.unsure_tokens += static_cast<double>(facts.heads) * (request.query_len - 1);
+    facts.longest = std::max(facts.longest, request.context_len);
+    facts.shortest = facts.shortest == 0 ? request.context_len : std::min(facts.shortest, request.context_len);
+  }
+  return facts;
+}
+
+/// Splits are whole tiles, so that there may be fewer than were asked for.
+std::int32_t tokens_per_split(const Facts& facts, std::int32_t splits) {
+  const std::int64_t tiles = schedules::ceil_div(facts.padded, kCandidateTileTokens);
+  return static_cast<std::int32_t>(std::max<std::int64_t>(1, schedules::ceil_div(tiles, splits)) *
+                                   kCandidateTileTokens);
+}
+
+Pieces pieces_of(const Workload& workload, std::int32_t tokens) {
+  Pieces pieces{tokens, tokens, 0, 0};
+  for (const workloads::Request& request : workload.requests) {
+    if (request.context_len == 0) continue;
+    const std::int32_t count = (request.context_len + tokens - 1) / tokens;
+    pieces.lists += count;
+    pieces.whole += count == 1 ? 1 : 0;
+    pieces.shortest = std::min(pieces.shortest, request.context_len - (count - 1) * tokens);
+  }
+  pieces.lists *= workload.geometry.kv_heads;
+  return pieces;
+}
+
+double reading_seconds(const Workload& workload, const Machine& machine, std::span<const KernelProfile> kernels,
+                       simulator::L2State l2) {
+  if (l2 == simulator::L2State::warm) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (const KernelProfile& kernel : kernels) {
+    least = std::min(least, simulator::launch_seconds(machine, kernel) + kernel.epilogue_seconds +
+                                simulator::first_prologue_seconds(machine, kernel));
+  }
+  return least + static_cast<double>(workloads::kv_bytes(workload)) / machine.dram_bytes_per_second;
+}
+
+KernelBounds::KernelBounds(const Workload& workload, const Facts& facts, const Machine& machine,
+                           const KernelProfile& kernel, const simulator::SimulateOptions& options)
+    : workload_(workload),
+      facts_(facts),
+      machine_(machine),
+      kernel_(kernel),
+      options_(options),
+      per_sm_(simulator::ctas_per_sm(machine, kernel)) {
+  // More than fit are refused when they are planned.
+  if (options.ctas_per_sm > 0) per_sm_ = std::min(per_sm_, options.ctas_per_sm);
+  workers_ = simulator::grid_of(machine, kernel, per_sm_).resident();
+  if (kernel.cluster > 1) clusters_ = simulator::clustered(machine, kernel.cluster, per_sm_);
+  blocks_ = static_cast<std::int32_t>(schedules::ceil_div(facts.least_rows, kernel.most_rows));
+  block_tokens_ = facts.tokens + (blocks_ - 1) * std::max(0.0, facts.tokens - facts.unsure_tokens);
+}
+
+KernelBounds::Runner KernelBounds::make_runner(Use use) const {
+  const Machine& machine = clusters_ ? *clusters_ : machine_;
+  Runner runner;
+  const bool has_single =
+      kernel_.single_item_prologue_seconds > 0 && facts_.single_query && facts_.group <= kernel_.most_rows;
+  runner.kernel = simulator::with_costs_of(kernel_, workload_, use == Use::single && has_single);
+  if (use == Use::any && has_single) {
+    // It is run by the other one where each list comes out as one item.
+    const KernelProfile single = simulator::with_costs_of(kernel_, workload_, true);
+    runner.kernel.prologue_seconds = std::min(runner.kernel.prologue_seconds, single.prologue_seconds);
+    runner.kernel.chain_clocks = std::min(runner.kernel.chain_clocks, single.chain_clocks);
+    runner.kernel.first_round_seconds = 0;
+    runner.kernel.crowd_start_seconds = std::min(runner.kernel.crowd_start_seconds, single.crowd_start_seconds);
+    runner.kernel.reads_table = false;
+  }
+  runner.work = simulator::make_work(workload_, stand_in(facts_, kernel_), machine, runner.kernel, options_,
+                                     machine.sms * per_sm_);
+  simulator::MemoryLaw& law = runner.work.law;
+  if (use == Use::heads || facts_.rows > kernel_.most_rows) {
+    // Tiles beside each other read the same K and V, some of them from L2.
+    law.latency_seconds -= machine.dram_latency_seconds - machine.l2_latency_seconds;
+    law.queue_seconds = 0;
+    law.dram_share = 0;
+  }
+  runner.plateau = law.plateau;
+  runner.asymptote = law.asymptote;
+  return runner;
+}
+
+KernelBounds::Runner& KernelBounds::runner(Use use) {
+  std::optional<Runner>& known = runners_[static_cast<std::size_t>(use)];
+  if (!known) known = make_runner(use);
+  return *known;
+}
+
+/// in_step: share of the lists, at most, beside which the next one reads the same tokens of the next head.
+LeastTime KernelBounds::time_of(Runner& runner, double in_step, std::int64_t resident) const {
+  const double rows = simulator::row_share(workload_, machine_);
+  const double faster = rows < 1 ? 1 + in_step * (1 - rows) / rows : 1;
+  runner.work.law.plateau = runner.plateau * faster;
+  runner.work.law.asymptote = runner.asymptote * faster;
+  LeastTime time(clusters_ ? *clusters_ : machine_, runner.kernel, runner.work, per_sm_,
+                 static_cast<std::int32_t>(resident));
+  time.add_unread(facts_.unread * std::max(blocks_, facts_.group));
+  return time;
+}
+
+/// Merges: what surely follows when all lists have ended, and what may.
+Bound KernelBounds::bound_of(const simulator::LeastParts& parts, double sure_merge, double expected_merge) const {
+  const double least =
+      kSlack * std::max(parts.least(sure_merge), parts.start_seconds + facts_.read_seconds + sure_merge);
+  return {least, std::max(least, parts.expected(expected_merge))};
+}
+
+double KernelBounds::merge_seconds(std::int64_t parts, Merging merging) const {
+  if (parts <= 1) return 0;
+  if (merging != Merging::kernel) {
+    const auto mergers = static_cast<std::int32_t>(merging == Merging::host_cta ? parts : 1);
+    return machine_.flag_seconds + simulator::in_kernel_seconds(kernel_, static_cast<double>(parts), mergers);
+  }
+  const std::int32_t serial = simulator::splits_per_warp(kernel_, static_cast<std::int32_t>(parts));
+  const double further = kernel_.merge_batch_splits > 0 ? (serial - 1) / kernel_.merge_batch_splits : 0;
+  return kernel_.merge_launch_seconds + std::max(0.0, kernel_.merge_kernel_seconds_per_split) * serial +
+         kernel_.merge_kernel_batch_seconds * further;
+}
+
+/// More of a merge kernel: all rows of so many partial results of KV heads.
+double KernelBounds::traffic_seconds(std::int64_t partial_tiles) const {
+  const double rate = kernel_.merge_kernel_bytes_per_second;
+  const double rows = static_cast<double>(partial_tiles) * facts_.least_rows;
+  return rate > 0 ? rows * static_cast<double>(simulator::partial_row_bytes(workload_.geometry)) / rate : 0;
+}
+
+/// Lists that do not start at once may have merged before the last ones end, if only some outputs are cut.
+Bound KernelBounds::bound_of(const Pieces& pieces, const simulator::LeastParts& parts, std::int64_t lists,
+                             Merging merging) const {
+  double most = merge_seconds(schedules::ceil_div(facts_.longest, pieces.tokens), merging);
+  if (merging == Merging::kernel) most += traffic_seconds(pieces.lists - pieces.whole * facts_.heads);
+  if (merging == Merging::kernel || lists <= workers_) return bound_of(parts, most, most);
+  const std::int64_t fewest = pieces.whole > 0 ? 1 : schedules::ceil_div(facts_.shortest, pieces.tokens);
+  return bound_of(parts, merge_seconds(fewest, merging), most);
+}
+
+Bound KernelBounds::whole() {
+  if (facts_.outputs == 0) return {};
+  Runner& one = runner(facts_.single_query ? Use::single : Use::any);
+  const std::int64_t lists = facts_.outputs * blocks_;
+  // The heads of one request are side by side; of several, all requests of a head.
+  LeastTime time = time_of(one, facts_.outputs == facts_.heads ? all_in_step() : 0);
+  if (facts_.windowed) {
+    time.add_items(lists, block_tokens_, 0, block_tokens_ / static_cast<double>(lists));
+  } else {
+    time.add_items(lists, block_tokens_, facts_.single_query ? facts_.shortest : 0, facts_.longest);
+  }
+  return bound_of(time.parts(lists, one.kernel.prologue_seconds), 0, 0);
+}
+
+Bound KernelBounds::splits(std::int32_t splits, Merging merging) {
+  const std::int64_t tokens = tokens_per_split(facts_, splits);
+  const std::int64_t parts = schedules::ceil_div(facts_.longest, tokens);
+  if (parts <= 1) return whole();
+  if (facts_.windowed) return shares(merging);
+  const std::int64_t lists = facts_.outputs * parts * blocks_;
+  Runner& one = runner(merging == Merging::host_cta ? Use::any : Use::single);
+  LeastTime time = time_of(one, 0);
+  time.add_items(lists, block_tokens_, static_cast<double>(facts_.longest - (parts - 1) * tokens),
+                 static_cast<double>(tokens));
+  const double traffic = merging == Merging::kernel ? traffic_seconds(facts_.outputs * parts) : 0;
+  const double merge = merge_seconds(parts, merging) + traffic;
+  return bound_of(time.parts(lists, one.kernel.prologue_seconds), merge, merge);
+}
+
+Bound KernelBounds::pieces(const Pieces& pieces, Merging merging) {
+  if (facts_.windowed || pieces.lists == 0) return shares(merging);
+  const bool one_each = facts_.single_query && merging != Merging::host_cta;
+  Runner& one = runner(one_each ? Use::single : Use::any);
+  const std::int64_t lists = pieces.lists * blocks_;
+  const auto whole = static_cast<double>(pieces.whole * facts_.heads);
+  LeastTime time = time_of(one, all_in_step() * whole / static_cast<double>(pieces.lists));
+  time.add_items(lists, block_tokens_, facts_.single_query ? pieces.shortest : 0,
+                 std::min(pieces.tokens, facts_.longest));
+  return bound_of(pieces, time.parts(lists, one.kernel.prologue_seconds), lists, merging);
+}
+
+Bound KernelBounds::heads(const Pieces& pieces, Merging merging) {
+  if (facts_.windowed || pieces.lists == 0) return shares(merging);
+  Runner& one = runner(Use::heads);
+  LeastTime time = time_of(one, 1);
+  const std::int64_t lists = pieces.lists * facts_.group;
+  time.add_items(lists, facts_.tokens * facts_.group, 0, std::min(pieces.tokens, facts_.longest));
+  return bound_of(pieces, time.parts(lists, one.kernel.prologue_seconds), lists, merging);
+}
+
+Bound KernelBounds::lean(std::int32_t tile_tokens, Merging merging) {
+  // Nothing is known of the lists where tiles see less than the whole context.
+  if (!facts_.single_query || facts_.windowed) return shares(merging);
+  std::int64_t tiles = 0;
+  for (const workloads::Request& request : workload_.requests) {
+    tiles += schedules::ceil_div(request.context_len, tile_tokens);
+  }
+  tiles *= facts_.heads * blocks_;
+  const std::int64_t lists = schedules::lean_grid(tiles, facts_.outputs, workers_);
+  if (lists == 0) return {};
+  Runner& one = runner(Use::any);
+  const bool several = 2.0 * facts_.longest * static_cast<double>(lists) < block_tokens_;
+  LeastTime time = time_of(one, several ? 0 : all_in_step());
+  time.add_equal(lists, block_tokens_, static_cast<double>(facts_.outputs * blocks_));
+  const std::int64_t parts =
+      schedules::ceil_div(schedules::ceil_div(facts_.longest, tile_tokens), schedules::ceil_div(tiles, lists));
+  const double merge = merge_seconds(parts, merging);
+  return bound_of(time.parts(lists, one.kernel.prologue_seconds), merge, merge);
+}
+
+/// Of the longest output, if it is cut into pieces as long as each worker's share. Rules cut less where there are
+/// outputs for most workers.
+double KernelBounds::expected_merge_seconds(Merging merging) const {
+  if (2 * facts_.outputs * blocks_ > workers_) return 0;
+  const double share = std::max(1.0, block_tokens_ / static_cast<double>(workers_));
+  return merge_seconds(static_cast<std::int64_t>(std::ceil(facts_.longest / share)), merging);
+}
+
+/// Beside the last head of a request lies another request's, or other tokens.
+double KernelBounds::all_in_step() const {
+  return static_cast<double>(facts_.heads - 1) / facts_.heads;
+}
+
+/// As many lists as there are workers, if they come out equally long.
+simulator::LeastParts KernelBounds::share_parts(std::int64_t workers) {
+  Runner& one = runner(Use::any);
+  // Lists of several items are not in step.
+  const bool several = 2.0 * facts_.longest * static_cast<double>(workers) < block_tokens_;
+  LeastTime time = time_of(one, several ? 0 : all_in_step(), workers);
+  time.add_equal(workers, block_tokens_, static_cast<double>(facts_.outputs * blocks_));
+  return time.parts(1, one.kernel.prologue_seconds);  // there may be fewer lists, which crowd the start less
+}
+
+/// A list for each piece.
+simulator::LeastParts KernelBounds::list_parts(std::int64_t workers, double further_start, double in_step) {
+  const std::int64_t least = facts_.outputs * blocks_;
+  if (least < workers) return share_parts(workers);  // as many as there are workers may read at a time
+  LeastTime time = time_of(runner(Use::any), in_step, workers);
+  time.add_items(least, block_tokens_, 0, 1);
+  return time.parts(workers, further_start);
+}
+
+Bound KernelBounds::shares(Merging merging) {
+  return bound_of(share_parts(workers_), 0, expected_merge_seconds(merging));
+}
+
+Bound KernelBounds::lists(Merging merging, bool heads_in_step) {
+  const bool in_step = heads_in_step || facts_.outputs == facts_.heads;
+  const double further_start = runner(Use::any).kernel.prologue_seconds;
+  return bound_of(list_parts(workers_, further_start, in_step ? all_in_step() : 0), 0, expected_merge_seconds(merging));
+}
+
+Bound KernelBounds::queue() {
+  const KernelProfile& kernel = runner(Use::any).kernel;
+  const std::int64_t workers = std::min<std::int64_t>(workers_, machine_.sms);
+  simulator::LeastParts parts = list_parts(workers, kernel.queue_list_seconds + kernel.item_seconds, all_in_step());
+  // It begins with the longest outputs, whose merges the others hide.
+  parts.ends = simulator::LeastParts::Ends::longest_first;
+  return bound_of(parts, 0, 0);
+}
+
+}  // namespace splitwave::studies
