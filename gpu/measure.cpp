@@ -17,7 +17,8 @@ using workloads::Workload;
 
 namespace {
 
-constexpr std::int32_t kMostCopies = 1024;
+constexpr std::int64_t kMostCopies = 1024;  // but for as many as an L2 needs to forget the first one
+constexpr std::int64_t kForgottenBytes = 128'000'000;
 constexpr std::int64_t kMostLaunches = 4096;  // of one graph
 constexpr double kGuessBytesPerSecond = 4e12;
 constexpr double kGuessLaunchSeconds = 2e-6;
@@ -74,7 +75,8 @@ std::int32_t copies_for(const Workload& workload, const MeasureOptions& options)
   if (options.bytes_per_cycle == 0) return 1;
   const std::int64_t bytes = std::max<std::int64_t>(1, workloads::kv_bytes(workload));
   const std::int64_t copies = (options.bytes_per_cycle + bytes - 1) / bytes;
-  return static_cast<std::int32_t>(std::clamp<std::int64_t>(copies, 2, kMostCopies));
+  const std::int64_t most = std::clamp((kForgottenBytes + bytes - 1) / bytes, kMostCopies, kMostLaunches);
+  return static_cast<std::int32_t>(std::clamp<std::int64_t>(copies, 2, most));
 }
 
 Timing time_plan(const Workload& workload, const DeviceTensors& tensors, Decoder& decoder, bool lse,

@@ -26,7 +26,8 @@ struct Timing {
   std::int64_t launches_per_replay = 0;  ///< of a captured graph
 };
 
-/// Copies of K and V that a cold measurement of the workload goes round: at least 2 and at most 1,024.
+/// Copies of K and V that a cold measurement of the workload goes round: at least 2 and at most 1,024 or, of small
+/// ones, as many as have 128 MB; never more than 4,096, so that an L2 keeps K and V of less than 15 KB.
 std::int32_t copies_for(const workloads::Workload& workload, const MeasureOptions& options);
 
 /// Times the decoder's current plan: launches over all copies captured in one graph, replayed; each replay is one

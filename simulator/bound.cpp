@@ -58,7 +58,7 @@ double further_start_seconds(const schedules::Plan& plan, const KernelProfile& k
 
 }  // namespace
 
-const Simulation::Least& Simulation::least() {
+const LeastSeconds& Simulation::least() {
   if (least_) return *least_;
   least_.emplace();
   if (machine().cpu || plan().lists() == 0) return *least_;

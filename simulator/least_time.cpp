@@ -21,9 +21,9 @@ double least_fill(const Machine& machine, const KernelProfile& kernel, const Wor
   const double transfer = tile / share;
   const double further = kernel.first_round_seconds + std::max(law.refill_seconds, transfer);
   double least = latency;
-  for (double before = 0; before < law.bytes_in_flight; before += tile) {
-    const double bytes = std::min(before + tile, law.bytes_in_flight);
-    least = std::min(least, latency + transfer + before / tile * further - bytes / law.lone_rate());
+  for (std::int32_t before = 0; before * tile < law.bytes_in_flight; ++before) {
+    const double bytes = std::min((before + 1) * tile, law.bytes_in_flight);
+    least = std::min(least, latency + transfer + before * further - bytes / law.lone_rate());
   }
   return least;
 }

@@ -15,6 +15,15 @@
 
 namespace splitwave::simulator {
 
+/// Seconds of a plan, and what a run is given up by.
+struct LeastSeconds {
+  double surely = 0;
+  double likely = 0;
+  double expected = 0;
+  double after_streams = 0;     ///< from the last byte to the end
+  double bytes_per_second = 0;  ///< of all CTAs, at most
+};
+
 /// A plan on its machine: bounds of its time cost a fraction of the event loop, which can be left early. Keeps
 /// references to its arguments.
 class Simulation {
@@ -37,17 +46,9 @@ class Simulation {
   std::optional<schedules::Timeline> run(double limit_seconds = std::numeric_limits<double>::infinity());
 
  private:
-  /// Seconds of the plan, and what run() gives it up by.
-  struct Least {
-    double surely = 0;
-    double likely = 0;
-    double expected = 0;
-    double after_streams = 0;     ///< from the last byte to the end
-    double bytes_per_second = 0;  ///< of all CTAs, at most
-  };
   const schedules::Plan& plan() const { return in_blocks_ ? *in_blocks_ : plan_; }
   const Machine& machine() const { return clusters_ ? *clusters_ : machine_; }
-  const Least& least();
+  const LeastSeconds& least();
   EngineOptions engine_options(double limit_seconds);
 
   const workloads::Workload& workload_;
@@ -59,7 +60,7 @@ class Simulation {
   std::optional<schedules::Plan> in_blocks_;  ///< of rows, where a tile has more than a CTA takes
   std::optional<Machine> clusters_;           ///< instead of machine_, where workers are clusters
   Work work_;
-  std::optional<Least> least_;
+  std::optional<LeastSeconds> least_;
 };
 
 }  // namespace splitwave::simulator

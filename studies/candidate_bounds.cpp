@@ -254,7 +254,7 @@ Bound KernelBounds::lean(std::int32_t tile_tokens, Merging merging) {
   for (const workloads::Request& request : workload_.requests) {
     tiles += schedules::ceil_div(request.context_len, tile_tokens);
   }
-  tiles *= facts_.heads * blocks_;
+  tiles *= std::int64_t{facts_.heads} * blocks_;
   const std::int64_t lists = schedules::lean_grid(tiles, facts_.outputs, workers_);
   if (lists == 0) return {};
   Runner& one = runner(Use::any);

@@ -7,11 +7,13 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <utility>
 
 #include "schedules/cut.h"
 #include "schedules/rules/flashinfer.h"
 #include "schedules/rules/lean.h"
+
 namespace splitwave::studies {
 namespace {
 
@@ -57,6 +59,7 @@ class Collector {
         facts_(facts_of(workload, machine, options.l2)),
         packs_splits_(facts_.uniform && facts_.single_query) {
     for (const KernelProfile& kernel : kernels) {
+      if (kernel.warps_alone) rows_alone_.insert(kernel.most_rows);
       least_rows_ = least_rows_ == 0 ? kernel.most_rows : std::min(least_rows_, kernel.most_rows);
       most_rows_ = std::max(most_rows_, kernel.most_rows);
     }
@@ -78,6 +81,7 @@ class Collector {
       if (facts_.longest <= kernel.most_tokens) add_candidate("fixed-split:1", bounds.whole());
       return;
     }
+    if (kernel.warps_alone && facts_.single_query) return add_long_lists(bounds);  // others have single-item kernels
     if (packs_splits_) {
       // Clusters are for few outputs: of 43 measured batches with more than 264 they were the best of one by 12 %, and
       // of the others by 1 % at most.
@@ -92,10 +96,10 @@ class Collector {
                  [&](std::size_t i, Merging merging) { return bounds.heads(split_pieces_[i], merging); });
     }
     const bool in_blocks = facts_.rows > most_rows_ && 2 * kernel.most_rows == most_rows_;  // fewer may be rows of none
-    if (kernel.most_rows < most_rows_ && !packs_splits_ && !in_blocks) return;
+    if (kernel.most_rows < std::min(facts_.rows, most_rows_) && !packs_splits_ && !in_blocks) return;
     add_pieces(bounds);
     if (kernel.cluster > 1) return;  // of 900 choices measured none was LeanAttention in clusters
-    add_lean(bounds);
+    if (kernel.warps_alone || !rows_alone_.contains(kernel.most_rows)) add_long_lists(bounds);
     if (packs_splits_ && kernel.most_rows <= kFewRows) return;  // even splits are as good
     add_others(bounds);
   }
@@ -130,18 +134,20 @@ class Collector {
       add_candidate(schedule + "+host_cta", bound(Merging::host_cta));
     }
   }
-  void add_lean(KernelBounds& bounds) {
+  /// Schedules that give each worker several items, for which warps with lists of their own are the better ones.
+  void add_long_lists(KernelBounds& bounds) {
     const Bound in_kernel = bounds.lean(kCandidateTileTokens, Merging::last_arriver);
     const Bound waiting = bounds.lean(kCandidateTileTokens, Merging::host_cta);
     add_named("lean", in_kernel);
     if (waiting.expected < in_kernel.expected) add_candidate("lean+host_cta", waiting);
-  }
-  /// Schedules with tiles and merges of their own, and rules that look at every request.
-  void add_others(KernelBounds& bounds) {
+    if (packs_splits_ && kernel_->most_rows <= kFewRows) return;
     // Its own tiles may cut less.
     add_plain("lean", bounds.lean(schedules::lean_tile_tokens(workload_.geometry.head_dim), Merging::host_cta));
     const std::int64_t holistic = schedules::flashinfer_holistic_ctas(workload_.geometry.head_dim, machine_.sms);
     if (holistic <= workers_) add_plain("flashinfer-holistic", bounds.shares(Merging::last_arriver));
+  }
+  /// Rules that look at every request, and what is for latent attention alone.
+  void add_others(KernelBounds& bounds) {
     if (!packs_splits_) add_plain("fixed-split:fa3", bounds.lists(Merging::kernel, true));
     if (facts_.latent) {
       for (const char* name : {"flashmla", "lean+kernel"}) add_plain(name, bounds.shares(Merging::kernel));
@@ -182,7 +188,8 @@ class Collector {
   const simulator::Machine& machine_;
   const simulator::SimulateOptions& options_;
   Facts facts_;
-  bool packs_splits_ = false;  ///< even splits pack the query heads of a group only for single queries
+  bool packs_splits_ = false;          ///< even splits pack the query heads of a group only for single queries
+  std::set<std::int32_t> rows_alone_;  ///< of kernels whose warps have lists of their own
   std::int32_t least_rows_ = 0;
   std::int32_t most_rows_ = 0;
   std::vector<Pieces> sizes_;

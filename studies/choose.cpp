@@ -66,6 +66,8 @@ constexpr double kHopeless = 0.07;
 /// The search ends with a plan that takes no more than so many times what reading K and V does.
 constexpr double kEnough = 1.03;
 
+constexpr double kNever = std::numeric_limits<double>::infinity();
+
 /// The two fastest of what was tried. Keeps references.
 class Fastest {
  public:
@@ -102,7 +104,8 @@ class Fastest {
 
  private:
   static double seconds_of(const Prediction* one) {
-    return one != nullptr ? one->timeline.seconds : std::numeric_limits<double>::infinity();
+    if (one == nullptr) return kNever;
+    return one->timeline.seconds;
   }
   Prediction* best_ = nullptr;
   Prediction* next_ = nullptr;
@@ -123,9 +126,10 @@ class Search {
 
   Prediction fastest() {
     while (fastest_.seconds() > enough_seconds_) {
-      const double planned = waiting_.empty() ? kNever : waiting_.front()->seconds().expected;
-      const bool more = next_ < candidates_.size() && planned_ < kMostPlanned;
-      const double unplanned = more ? candidates_[next_].seconds.expected : kNever;
+      double planned = kNever;
+      double unplanned = kNever;
+      if (!waiting_.empty()) planned = waiting_.front()->seconds().expected;
+      if (next_ < candidates_.size() && planned_ < kMostPlanned) unplanned = candidates_[next_].seconds.expected;
       if (std::min(planned, unplanned) >= (1 + kHopeless) * fastest_.seconds()) break;
       if (unplanned < planned) {
         plan(candidates_[next_++]);
@@ -137,7 +141,6 @@ class Search {
   }
 
  private:
-  static constexpr double kNever = std::numeric_limits<double>::infinity();
   static bool later(const Trial* a, const Trial* b) { return a->seconds().expected > b->seconds().expected; }
   double settled_seconds() const { return fastest_.seconds() / (1 + kSettled); }
 
@@ -172,8 +175,23 @@ class Search {
   Fastest fastest_;
 };
 
+/// What a list of one item takes besides its tokens.
+double fixed_seconds(const simulator::KernelProfile& kernel) {
+  return kernel.prologue_seconds + kernel.epilogue_seconds;
+}
+
+/// Of all that are not for single items alone.
+double least_fixed_seconds(const std::vector<simulator::KernelProfile>& kernels) {
+  double least = kNever;
+  for (const simulator::KernelProfile& kernel : kernels) {
+    if (kernel.most_tokens == 0) least = std::min(least, fixed_seconds(kernel));
+  }
+  return least;
+}
+
 /// The configs of the target's kernel that hold the workload's rows, and those that hold one query head's. Of more rows
-/// than any holds, in blocks, also those of half as many: their last block may have fewer rows of none.
+/// than any holds, in blocks, also those of half as many: their last block may have fewer rows of none. Where all that
+/// hold the rows are slow to end an item, for they spill, also those for more rows that take less than half the time.
 std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& workload, const Target& target) {
   if (!target.kernel || target.cpu) return {};
   const std::int32_t queries = std::max(1, workloads::max_query_len(workload));
@@ -189,6 +207,11 @@ std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& work
   };
   if (rows > most) add(most / 2);
   if (queries > 1) add(queries);
+  const double half = 0.5 * least_fixed_seconds(all);
+  for (simulator::KernelProfile& kernel : simulator::alternatives(*target.kernel, workload, target.machine, most + 1)) {
+    const bool larger = kernel.most_rows > most && kernel.most_tokens == 0;
+    if (larger && fixed_seconds(kernel) < half) all.push_back(std::move(kernel));
+  }
   return all;
 }
 
