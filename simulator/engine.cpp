@@ -160,6 +160,7 @@ void Engine::start_list(std::int32_t index, std::int32_t list, double time, doub
     result_->slot_seconds.ramp += weight(slot) * lead;
     return enter_timed(index, time + lead);
   }
+  if (kernel_->warps_alone) look_at_parts(slot);
   begin_item(slot, index, time, lead, entry);
 }
 

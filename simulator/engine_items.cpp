@@ -2,8 +2,10 @@
 // What follows the last byte of an item: arithmetic and its end.
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "simulator/engine_state.h"
+#include "simulator/warp_parts.h"
 
 namespace splitwave::simulator {
 
@@ -20,14 +22,34 @@ double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) cons
   return kernel_->drain_tiles * last * tile * per_token;
 }
 
-/// Of all tiles of a further item and what precedes them, in a kernel whose warps load and compute in turn.
-double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item) const {
-  if (slot.item == plan_->cta_begin[static_cast<std::size_t>(slot.list)]) return 0;  // it could not begin earlier
-  const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
+/// What a further item takes besides its tiles, with as many CTAs at work as now.
+double Engine::item_seconds() const {
   const double others = options_.ctas_per_sm - 1;
   const double crowd = others > 0 ? std::clamp((busy_.all / machine_->sms - 1) / others, 0.0, 1.0) : 1;
-  return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds) +
-         arithmetic_tiles(*kernel_, item.tokens()) * kernel_->tile_tokens * per_token;
+  return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds);
+}
+
+double Engine::tiles_seconds(const schedules::Item& item) const {
+  const double per_token = work_->seconds_per_byte[work_->cost_of(item)].alone * work_->bytes_per_token;
+  return arithmetic_tiles(*kernel_, item.tokens()) * kernel_->tile_tokens * per_token;
+}
+
+/// Of warps that have a part of the list each: what its further items take together is left of the longest part.
+void Engine::look_at_parts(Slot& slot) const {
+  const std::span<const schedules::Item> list = plan_->list(slot.list);
+  const WarpParts parts = warp_parts(list, warp_costs(*kernel_, *work_, list.front(), item_seconds()));
+  slot.cuts_items = parts.cuts_items;
+  double all = 0;
+  for (const schedules::Item& item : list.subspan(1)) all += item_seconds() + tiles_seconds(item);
+  slot.further_share = all > 0 ? parts.further_seconds / all : 0;
+}
+
+/// All arithmetic of the item and what precedes it, in a kernel whose warps load and compute in turn. None of a list's
+/// first item, which could not begin earlier.
+double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item) const {
+  if (slot.item == plan_->cta_begin[static_cast<std::size_t>(slot.list)]) return 0;
+  const double seconds = item_seconds() + tiles_seconds(item);
+  return kernel_->warps_alone ? slot.further_share * seconds : seconds;
 }
 
 /// When the last arithmetic of the item whose last byte is there ends.
@@ -46,7 +68,8 @@ double Engine::end_of_arithmetic(const Slot& slot, const schedules::Item& item) 
 /// Of the kernel's own, at the end of an item. Warps with lists of their own end items while the others go on: only the
 /// list's last one shows.
 double Engine::end_seconds(const Slot& slot) const {
-  return kernel_->warps_alone && slot.item + 1 < slot.item_end ? 0 : kernel_->epilogue_seconds;
+  if (!kernel_->warps_alone) return kernel_->epilogue_seconds;
+  return slot.item + 1 < slot.item_end ? 0 : last_end_seconds(*kernel_, slot.cuts_items);
 }
 
 /// From the item's last arithmetic to its visible result. An edge is one warp's of those with lists of their own, each

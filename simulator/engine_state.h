@@ -26,6 +26,7 @@ struct Slot {
   double bytes = 0;             ///< of the current item
   double arithmetic_until = 0;  ///< end of the item before, which may still be computed while this one streams; of the
                                 ///< first: the list's start
+  double further_share = 0;  ///< warps_alone: of what its further items would take one after the other
   std::int32_t list = -1;
   std::int32_t item = 0;  ///< current item; past the list's last one while the CTA finishes
   std::int32_t item_end = 0;
@@ -35,6 +36,7 @@ struct Slot {
   SlotState state = SlotState::idle;
   bool arithmetic_bound = false;  ///< the current item
   bool reads = false;             ///< the current list has tokens
+  bool cuts_items = false;        ///< warps_alone: some item of the list falls to several warps
 };
 
 struct Group {
@@ -129,7 +131,10 @@ class Engine {
   double later_start_seconds(double lead, double bytes, const Fill& start) const;
   double end_of_arithmetic(const Slot& slot, const schedules::Item& item);
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;
+  double item_seconds() const;
+  double tiles_seconds(const schedules::Item& item) const;
   double arithmetic_seconds(const Slot& slot, const schedules::Item& item) const;
+  void look_at_parts(Slot& slot) const;
   double resume_time(const Slot& slot, double end);
   Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }
   Group& group_of(const Slot& slot) { return groups_[static_cast<std::size_t>(slot.group)]; }

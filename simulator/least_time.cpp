@@ -46,23 +46,48 @@ LeastTime::LeastTime(const Machine& machine, const KernelProfile& kernel, const 
   }
 }
 
+/// Whatever share of the other CTAs is at work when the list starts, and how many of them end before its items do.
+WarpParts LeastTime::least_parts(std::span<const schedules::Item> list) const {
+  const schedules::Item& first = list.front();
+  WarpParts least = warp_parts(list, warp_costs(kernel_, work_, first, kernel_.item_seconds));
+  WarpParts most = warp_parts(list, warp_costs(kernel_, work_, first, kernel_.item_crowded_seconds));
+  double tiles = 0;
+  for (const schedules::Item& item : list.subspan(1)) {
+    tiles += arithmetic_tiles(kernel_, item.tokens()) * kernel_.tile_tokens * work_.bytes_per_token *
+             byte_seconds_[work_.cost_of(item)].arithmetic;
+  }
+  const auto further = static_cast<double>(list.size() - 1);
+  const double all = further * further_item_ + tiles;
+  for (WarpParts* parts : {&least, &most}) {
+    const double item = parts == &least ? kernel_.item_seconds : kernel_.item_crowded_seconds;
+    if (all > 0) parts->further_seconds *= all / (further * item + tiles);
+  }
+  return least.further_seconds < most.further_seconds ? least : most;
+}
+
 void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
   double bytes = 0;
   double stream = 0;
   double arithmetic = 0;  // of a ring's items one after the other
   double end = 0;
+  const WarpParts parts = kernel_.warps_alone && !list.empty() ? least_parts(list) : WarpParts{};
   for (const schedules::Item& item : list) {
     if (first_tokens_ < 0) first_tokens_ = item.tokens();
     equal_ = equal_ && item.tokens() == first_tokens_;
     const double item_bytes = item.tokens() * work_.bytes_per_token;
     if (item_bytes <= 0) continue;
     const ByteSeconds& byte = byte_seconds_[work_.cost_of(item)];
-    const bool shows = !kernel_.warps_alone || &item == &list.back();
-    end = (shows ? kernel_.epilogue_seconds : 0) + work_.more_seconds(item) + work_.issue_seconds;
+    end = work_.more_seconds(item) + work_.issue_seconds;
+    if (!kernel_.warps_alone) end += kernel_.epilogue_seconds;
+    if (kernel_.warps_alone && &item == &list.back()) end += last_end_seconds(kernel_, parts.cuts_items);
     sm_seconds_ += count * item_bytes * byte.sm;
-    arithmetic += end + (bytes > 0 ? further_item_ + arithmetic_tiles(kernel_, item.tokens()) * kernel_.tile_tokens *
-                                                         work_.bytes_per_token * byte.arithmetic
-                                   : item_bytes * byte.cta);
+    arithmetic += end;
+    if (bytes == 0) {
+      arithmetic += item_bytes * byte.cta + parts.further_seconds;
+    } else if (!kernel_.warps_alone) {
+      arithmetic += further_item_ + arithmetic_tiles(kernel_, item.tokens()) * kernel_.tile_tokens *
+                                        work_.bytes_per_token * byte.arithmetic;
+    }
     stream += item_bytes * byte.cta;
     bytes += item_bytes;
   }
@@ -72,9 +97,15 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
   add_totals(count, count * bytes, count * seconds, seconds, seconds);
 }
 
+/// Of any list's last item at the end: of warps with parts of their list no item may have to be combined of pieces.
+double LeastTime::least_end() const {
+  const double own = kernel_.warps_alone ? last_end_seconds(kernel_, false) : kernel_.epilogue_seconds;
+  return own + work_.row_seconds * work_.heights.front() + work_.issue_seconds;
+}
+
 void LeastTime::add_items(std::int64_t lists, double tokens, double shortest, double longest) {
   const ByteSeconds& byte = byte_seconds_.front();
-  const double end = kernel_.epilogue_seconds + work_.row_seconds * work_.heights.front() + work_.issue_seconds;
+  const double end = least_end();
   const double bytes = tokens * work_.bytes_per_token;
   const double token = work_.bytes_per_token * byte.cta;
   equal_ = shortest == longest;
@@ -88,14 +119,17 @@ void LeastTime::add_items(std::int64_t lists, double tokens, double shortest, do
 
 void LeastTime::add_equal(std::int64_t lists, double tokens, double items) {
   const ByteSeconds& byte = byte_seconds_.front();
-  const double end = kernel_.epilogue_seconds + work_.row_seconds * work_.heights.front() + work_.issue_seconds;
+  const double end = least_end();
   const auto count = static_cast<double>(lists);
   const double bytes = tokens * work_.bytes_per_token;
-  const double further = std::max(0.0, items / count - 1);
-  const double further_end = kernel_.warps_alone ? end - kernel_.epilogue_seconds : end;
-  const double seconds =
-      fill_ + end +
-      std::max(bytes / count * byte.cta, further * (further_item_ + further_end) + bytes / count * byte.arithmetic);
+  const double arithmetic = bytes / count * byte.arithmetic;
+  double further = std::max(0.0, items / count - 1) * (further_item_ + end) + arithmetic;
+  if (kernel_.warps_alone) {
+    // The warp with the most pieces may have a step less than others, and the first item's steps were counted whole.
+    const double steps = 2 * kernel_.tile_tokens * work_.bytes_per_token * byte.arithmetic;
+    further = std::max(0.0, items / count - kernel_.merge_warps) * further_item_ + std::max(0.0, arithmetic - steps);
+  }
+  const double seconds = fill_ + end + std::max(bytes / count * byte.cta, further);
   equal_ = false;
   shortest_end_ = end;
   sm_seconds_ += bytes * byte.sm;

@@ -11,6 +11,7 @@
 #include "schedules/plan.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
+#include "simulator/warp_parts.h"
 #include "simulator/work.h"
 
 namespace splitwave::simulator {
@@ -70,6 +71,8 @@ class LeastTime {
     double cta = 0;         ///< the same or longer, since they must arrive
     double sm = 0;
   };
+  WarpParts least_parts(std::span<const schedules::Item> list) const;
+  double least_end() const;
   void add_totals(std::int64_t lists, double bytes, double slot_seconds, double shortest, double longest);
   double drifting_share() const;
 

@@ -98,7 +98,11 @@ class Writer {
     add("bytes_in_flight", "byte", c.bytes_in_flight(probed_.geometry), "derived");
     add("tile_tokens", "token", c.warps * c.tokens, "derived");
     add("clusters", "CTA", probed_.clusters);
-    if (alone()) add("warps_alone", "1", 1, "derived");
+    if (!alone()) return;
+    add("warps_alone", "1", 1, "derived");
+    // A round of one item, of which each warp has a piece, and two items of which two warps have one each.
+    add_ns("combine",
+           times_.at(1, true, ProbeKind::item, times_.round(1)) - times_.at(1, true, ProbeKind::short_items, 2));
   }
 
   /// A kernel that holds its item: what an SM that is full takes for each CTA, and the rest of what a lone one takes.
@@ -132,9 +136,11 @@ class Writer {
   /// Prologue and epilogue. Two queries cannot have no tokens: what a list takes besides its rounds and a latency.
   void fixed() {
     if (probed_.masked) {
+      // Of warps with lists of their own both items of the probe's shortest list take a round of each warp.
       add("fixed", "ns", by_cluster([&](std::int32_t c) {
-            return times_.first(c, true, ProbeKind::unhidden) - times_.chain(c, true) - latency_ - transfer(c) -
-                   launch_;
+            const double first = alone() ? times_.at(c, true, ProbeKind::unhidden, 2) - times_.chain(c, true)
+                                         : times_.first(c, true, ProbeKind::unhidden);
+            return first - times_.chain(c, true) - latency_ - transfer(c) - launch_;
           }));
       edge();
       add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
@@ -211,9 +217,10 @@ class Writer {
     const auto [item, crowd] = item_costs(false);
     add_ns("item", item);
     add_ns("item_crowded", item + crowd);
-    add_ns("crowd_start",
-           times_.at(1, true, ProbeKind::crowd, 2) - times_.at(1, true, ProbeKind::short_items, 2) -
-               2 * (times_.each(1, true, ProbeKind::crowd) - times_.each(1, true, ProbeKind::short_items)));
+    // Of warps with lists of their own none has more than one of two items.
+    const double further = times_.each(1, true, ProbeKind::crowd) - times_.each(1, true, ProbeKind::short_items);
+    add_ns("crowd_start", times_.at(1, true, ProbeKind::crowd, 2) - times_.at(1, true, ProbeKind::short_items, 2) -
+                              (alone() ? 0 : 2 * further));
     const double list = times_.each(1, true, ProbeKind::queue);
     add_ns("queue_list", list - each - latency_);
     add_ns("queue_prologue", times_.first(1, true, ProbeKind::queue) - times_.first(1, true, ProbeKind::items));

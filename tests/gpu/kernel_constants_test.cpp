@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <tuple>
+
 #include "base/error.h"
 #include "simulator/alternatives.h"
 #include "simulator/kernel.h"
@@ -20,6 +22,7 @@ constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle =
                  kFirstRound = 70, kCrowd = 150, kShort = 0.4 * kChainAny * (1 - 16.0 / 64), kLater = 170,
                  kTraffic = 120, kPagedItem = 260, kPagedCrowd = 180, kDispatch = 264 * 0.5, kLaterStart = 480,
                  kCrowdStart = 230;
+constexpr double kFirst = kLaunch + kEmptyAny + kLatency + kChainAny;
 /// A quarter of a round in a CTA alone: 16 tokens of 512 bytes at 250 GB/s.
 constexpr double kFew = kEmptySingle + kLatency + (0.6 + 0.4 / 4) * kChainSingle + 16 * 512 / 250.0;
 
@@ -46,7 +49,6 @@ class Probes {
  private:
   static constexpr std::int32_t kRound = 64;
   static constexpr double kEach = kChainAny + kEmptySingle / 2 + kItem;
-  static constexpr double kFirst = kLaunch + kEmptyAny + kLatency + kChainAny;
 
   void single_items(bool any) {
     const double empty = kLaunch + (any ? kEmptyAny : kEmptySingle);
@@ -93,13 +95,18 @@ class Probes {
   std::vector<gpu::KernelProbe> all_;
 };
 
-TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
+ProbedConfig probed_config() {
   ProbedConfig probed;
   probed.config.stages = 2;
   probed.geometry.head_dim = 128;
   probed.clusters = {1};
   probed.resources = {{128, 200, 80'000, true, {2, 264}}};
   probed.probes = Probes().make();
+  return probed;
+}
+
+/// The profile that a kernel file with the config's constants gives.
+simulator::KernelProfile profile_of(const ProbedConfig& probed, const char* workload) {
   ProbeBase base;
   base.launch_seconds = kLaunch * kNs;
   base.launch_later_seconds = kLater * kNs;
@@ -111,10 +118,14 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   base.source = "a test";
   const std::string file = changed_kernel_file(simulator::kernel_text("splitwave"), {probed}, base);
   const simulator::KernelFamily family = simulator::parse_kernel(file, "file");
-  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:1q1s1k");
-  const auto all = simulator::alternatives(family, workload, simulator::load_machine("h200"), simulator::kAnyRows);
-  ASSERT_EQ(all.size(), 1U);
-  const simulator::KernelProfile& kernel = all.front();
+  const auto all = simulator::alternatives(family, workloads::parse_spec(workload), simulator::load_machine("h200"),
+                                           simulator::kAnyRows);
+  EXPECT_EQ(all.size(), 1U);
+  return all.at(0);
+}
+
+TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
+  const simulator::KernelProfile kernel = profile_of(probed_config(), "h=8/1,d=128:1q1s1k");
   EXPECT_EQ(kernel.config, "r1w4s2t16c1");
   EXPECT_NEAR(kernel.prologue_seconds + kernel.epilogue_seconds, kEmptyAny * kNs, 1e-12);
   EXPECT_NEAR(kernel.single_item_prologue_seconds + kernel.epilogue_seconds, kEmptySingle * kNs, 1e-12);
@@ -139,6 +150,39 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.merge_kernel_bytes_per_second * kTraffic * kNs, gpu::kMergedLists * 8 * (128 + 1) * 4.0, 1);
   EXPECT_NEAR(kernel.partial_tile, 0.6, 1e-4);
   EXPECT_NEAR(kernel.merge_kernel_batch_seconds, kBatch * kNs, 1e-12);
+}
+
+/// Two short items fall to two warps, and two items of a round are two rounds of each: no warp has a second one.
+TEST(KernelConstants, OfWarpsWithListsOfTheirOwn) {
+  constexpr double kCombine = 500, kStart = 900, kUnhidden = 5000, kEdge = 40;
+  ProbedConfig probed = probed_config();
+  for (gpu::KernelProbe& probe : probed.probes) {
+    if (probe.count != 2 || probe.paged) continue;
+    if (probe.kind == ProbeKind::short_items) probe.seconds = (kFirst - kCombine) * kNs;
+    if (probe.kind == ProbeKind::crowd) probe.seconds = (kFirst - kCombine + kStart) * kNs;
+  }
+  probed.config.team = gpu::Team::alone;
+  const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k");
+  EXPECT_EQ(kernel.config, "r1a4s2t16c1");
+  EXPECT_TRUE(kernel.warps_alone);
+  EXPECT_NEAR(kernel.combine_seconds, kCombine * kNs, 1e-12);
+  EXPECT_NEAR(kernel.crowd_start_seconds, kStart * kNs, 1e-12);
+  probed.masked = true;
+  for (const auto& [kind, count, ns] :
+       {std::tuple{ProbeKind::unhidden, 2, kUnhidden}, {ProbeKind::unhidden, 6, kUnhidden + 4 * kChainAny},
+        {ProbeKind::queries, 8, kFirst + 6 * kEdge}}) {
+    for (const bool paged : {false, true}) {
+      probed.probes.push_back(probed.probes.front());
+      probed.probes.back().kind = kind;
+      probed.probes.back().count = count;
+      probed.probes.back().paged = paged;
+      probed.probes.back().any_plan = true;
+      probed.probes.back().seconds = ns * kNs;
+    }
+  }
+  const simulator::KernelProfile masked = profile_of(probed, "h=4/1,d=128:1q2s1k");
+  EXPECT_NEAR(masked.prologue_seconds + masked.epilogue_seconds,
+              (kUnhidden - 2 * kChainAny - kLatency - 64 * 512 / 250.0 - kLaunch) * kNs, 1e-10);
 }
 
 TEST(KernelConstants, RefuseAFileThatIsNone) {

@@ -6,10 +6,12 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "schedules/schedules.h"
+#include "simulator/warp_parts.h"
 #include "tests/support/battery.h"
 
 namespace splitwave::gpu {
@@ -103,6 +105,33 @@ RC_GTEST_PROP(WarpLists, AnyListIsCutEvenly, ()) {
   const auto lists = *rc::gen::container<std::vector<std::vector<std::int32_t>>>(
       rc::gen::container<std::vector<std::int32_t>>(rc::gen::inRange(0, 600)));
   check(plan_of(lists), {*rc::gen::element(2, 4, 8), *rc::gen::element(16, 32)}, *rc::gen::inRange(0, 12));
+}
+
+/// The model of what the warps do (simulator/warp_parts.h) and the table that they read are of the same cuts.
+RC_GTEST_PROP(WarpLists, TheSimulatorCutsThemAlike, ()) {
+  const auto lists = *rc::gen::container<std::vector<std::vector<std::int32_t>>>(
+      1, rc::gen::container<std::vector<std::int32_t>>(rc::gen::inRange(0, 300)));
+  const Plan plan = plan_of(lists);
+  const ListShape shape{*rc::gen::element(2, 4, 8), *rc::gen::element(16, 32)};
+  TableOrder order;
+  const std::vector<TableEntry>& entries = order.order(plan, shape, 0);
+  constexpr double kPiece = 0.7;
+  double longest = 0;
+  bool cut = false;
+  for (const auto& [first, chain] : chains(entries, shape.warps)) {
+    double seconds = 0;
+    double pieces = 0;
+    for (const TableEntry& entry : chain) {
+      seconds += static_cast<double>(steps(entry, shape.tokens));
+      pieces += entry.kv_begin < entry.kv_end ? 1 : 0;
+      cut = cut || entry.pieces > 1;
+    }
+    longest = std::max(longest, seconds + std::max(0.0, pieces - 1) * kPiece);
+  }
+  const double first = lists[0].empty() ? 0 : (lists[0][0] + shape.tokens - 1) / shape.tokens;
+  const auto parts = simulator::warp_parts(plan.list(0), {shape.warps, shape.tokens, 1, kPiece});
+  RC_ASSERT(std::abs(parts.further_seconds - std::max(0.0, longest - std::ceil(first / shape.warps))) < 1e-9);
+  RC_ASSERT(parts.cuts_items == cut);
 }
 
 TEST(WarpLists, WarpsThatShareTheirListKeepItWhole) {

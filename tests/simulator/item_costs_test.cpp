@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/simulate.h"
+#include "simulator/warp_parts.h"
 #include "tests/simulator/toy.h"
 
 namespace splitwave::simulator {
@@ -62,6 +63,60 @@ TEST(ItemCosts, WarpsWithListsOfTheirOwnEndItemsWhileTheOthersGoOn) {
   EXPECT_NEAR(seconds() - without, 3 * kMs, kTolerance);
   kernel.warps_alone = true;
   EXPECT_NEAR(seconds() - without, kMs, kTolerance) << "the list's last one";
+}
+
+/// Of four warps and steps of 250 tokens.
+WarpParts parts_of(const std::vector<std::int32_t>& contexts) {
+  const workloads::Workload batch = toy::workload(contexts);
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.cta_begin = {0, plan.cta_begin.back()};
+  return warp_parts(plan.list(0), {4, 250, kMs, 10 * kMs});
+}
+
+TEST(ItemCosts, WarpsWithListsOfTheirOwnTakeAsLongAsTheOneWithMostToDo) {
+  EXPECT_EQ(parts_of({}).further_seconds, 0);
+  EXPECT_EQ(parts_of({200, 250, 1, 100}).further_seconds, 0) << "a step for each warp, all at once";
+  EXPECT_FALSE(parts_of({200, 250, 1, 100}).cuts_items);
+  EXPECT_NEAR(parts_of({200, 250, 1, 100, 250}).further_seconds, 11 * kMs, kTolerance) << "a second item of the first";
+  EXPECT_FALSE(parts_of({200, 250, 1, 100, 250}).cuts_items);
+  EXPECT_EQ(parts_of({1000}).further_seconds, 0);
+  EXPECT_TRUE(parts_of({1000}).cuts_items);
+  // 5, 5, 4 and 4 steps: the second warp has the end of the second item, the third one, and the begin of the fourth.
+  EXPECT_NEAR(parts_of({700, 700, 700, 700, 700, 700}).further_seconds, (4 + 20) * kMs, kTolerance);
+}
+
+TEST(ItemCosts, FurtherItemsOfAListTakeWhatIsLeftOfItsLongestPart) {
+  const workloads::Workload batch = toy::workload({1000, 1000, 1000, 1000, 1000});
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.cta_begin = {0, 5};
+  KernelProfile kernel = toy::kernel(1);
+  kernel.merge_warps = 4;
+  kernel.tile_tokens = 4000;
+  kernel.warps_alone = kernel.refills_after_use = kernel.prefetches_items = true;
+  kernel.item_seconds = kernel.item_crowded_seconds = 100 * kMs;
+  Machine machine = toy::machine(1);
+  const auto seconds = [&] { return simulate(batch, plan, machine, kernel).seconds; };
+  const double two_of_a_warp = seconds();
+  plan.cta_begin = {0, 4, 5};
+  const double one_of_each = seconds();
+  EXPECT_GT(two_of_a_warp - one_of_each, 350 * kMs) << "all of an item's time, which is four times a share";
+  EXPECT_LT(one_of_each, 50 * kMs);
+}
+
+TEST(ItemCosts, WholeItemsNeedNoCombination) {
+  const workloads::Workload batch = toy::workload({1000});
+  const schedules::Plan plan = toy::one_cta_each(batch);
+  KernelProfile kernel = toy::kernel(1);
+  kernel.warps_alone = true;
+  kernel.merge_warps = 4;
+  kernel.epilogue_seconds = 3 * kMs;
+  const auto seconds = [&] { return simulate(batch, plan, toy::machine(1), kernel).seconds; };
+  kernel.tile_tokens = 400;
+  const double cut = seconds();
+  kernel.combine_seconds = 2 * kMs;
+  EXPECT_NEAR(seconds(), cut, kTolerance);
+  kernel.tile_tokens = 4000;
+  EXPECT_NEAR(cut - seconds(), 2 * kMs, kTolerance);
 }
 
 TEST(ItemCosts, AnEdgeIsThatOfTheWarpWhoseListHasIt) {

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Lists of which each warp has a consecutive part, cut where its share of the steps ends (KernelProfile::warps_alone;
+// gpu/warp_lists.h cuts them).
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "schedules/plan.h"
+#include "simulator/kernel.h"
+#include "simulator/work.h"
+
+namespace splitwave::simulator {
+
+/// What a warp takes for its part of a list.
+struct WarpCosts {
+  std::int32_t warps = 1;
+  std::int32_t step_tokens = 1;  ///< that a warp takes at a time: parts begin and end with a step
+  double step_seconds = 0;
+  double piece_seconds = 0;  ///< of each item, or piece of one, but its first
+};
+
+/// item_seconds: of a further item (KernelProfile::item_seconds), all warps one. first: of the list.
+inline WarpCosts warp_costs(const KernelProfile& kernel, const Work& work, const schedules::Item& first,
+                            double item_seconds) {
+  const std::int32_t warps = kernel.merge_warps;
+  const double per_token = work.seconds_per_byte[work.cost_of(first)].alone * work.bytes_per_token;
+  return {warps, std::max(1, kernel.tile_tokens / warps), kernel.tile_tokens * per_token, warps * item_seconds};
+}
+
+struct WarpParts {
+  /// Of the warp that has most to do, besides as many steps as all warps together take for the list's first item.
+  double further_seconds = 0;
+  bool cuts_items = false;  ///< some item falls to several warps, one of which combines its pieces
+};
+WarpParts warp_parts(std::span<const schedules::Item> list, const WarpCosts& costs);
+
+/// Of the kernel's own, at the end of a list.
+inline double last_end_seconds(const KernelProfile& kernel, bool cuts_items) {
+  return std::max(0.0, kernel.epilogue_seconds - (cuts_items ? 0 : kernel.combine_seconds));
+}
+
+}  // namespace splitwave::simulator
