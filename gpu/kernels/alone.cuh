@@ -166,11 +166,10 @@ __device__ __forceinline__ void report_alone(const Cta<Config>& cta, const Devic
   if constexpr (kRecords) record_merge(cta, item.slot_begin);
 }
 
-/// The warp has read its piece of the item.
+/// The warp has read its piece of an item that has rows of this CTA's row block.
 template <class Config>
 __device__ __forceinline__ void finish_piece(const Cta<Config>& cta, const DeviceItem& item,
                                              const Accumulator<Config>& acc) {
-  if (item.rows <= cta.row_block * Config::kRows) return;
   const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
   const int slot = item.parts > 1 ? item.slot_begin + item.part : -1;
   if (item.pieces == 1) {

@@ -167,6 +167,7 @@ __device__ __forceinline__ void run_warp_lists(const Cta<Config>& cta, int list,
                                                Loader<Config>& loader, bool& wait_after_fill, int& stage) {
   run_list(cta, list * Config::kWarps + cta.warp, ring, loader, wait_after_fill, stage,
            [&](const DeviceItem& done, Accumulator<Config>& acc) {
+             if (done.rows <= cta.row_block * Config::kRows) return;
              finish_piece(cta, done, acc);
              if constexpr (kRecords) end_item(cta);
            });
