@@ -108,6 +108,33 @@ TEST(Candidates, HeadsOfSeveralQueriesArePackedOrNot) {
   EXPECT_EQ(choose(workloads::parse_spec("h=9/3,d=128:1q6s544"), target).plan.schedule.rfind("fixed-split", 0), 0U);
 }
 
+/// Kernels whose warps have lists of their own are for lists of several items; single items have kernels of their own.
+TEST(Candidates, ListsOfWarpsAreForListsOfItems) {
+  const Target target = own_kernels();
+  const workloads::Workload w = workloads::parse_spec("h=32/8,d=128:64q1s60_30q1s500");
+  const auto kernels = simulator::alternatives(*target.kernel, w, target.machine, w.geometry.group());
+  std::set<std::string> rules;
+  std::set<std::string> others;
+  for (const Candidate& candidate : candidates(w, target.machine, kernels)) {
+    std::set<std::string>& seen = candidate.kernel->warps_alone ? rules : others;
+    seen.insert(candidate.schedule.substr(0, candidate.schedule.find_first_of(":+")));
+  }
+  EXPECT_EQ(rules, (std::set<std::string>{"flashinfer-holistic", "lean"}));
+  EXPECT_FALSE(others.contains("lean")) << "of as many rows";
+  EXPECT_TRUE(others.contains("fixed-split"));
+}
+
+/// 16 rows of 256 elements do not fit in registers; a tile of 32 in shared memory takes less time from the start.
+TEST(Candidates, LargerTilesAreTriedWhereThoseThatFitSpill) {
+  const Target target = own_kernels();
+  const auto most = [&](const char* spec) {
+    const Prediction chosen = choose(workloads::parse_spec(spec), target);
+    return chosen.kernel.most_rows;
+  };
+  EXPECT_EQ(most("h=16/1,d=256:100q1s100_100q1s700"), 32);
+  EXPECT_EQ(most("h=16/1,d=128:100q1s100_100q1s700"), 16);
+}
+
 TEST(Candidates, PlansWithTilesOfTheirOwnAreTried) {
   // Most contexts lie between a candidate's tile and LeanAttention's own: the small one would cut them for nothing.
   const workloads::Workload workload = workloads::parse_spec("h=126/2,d=64:158q1s70_158q1s95");
