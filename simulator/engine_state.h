@@ -26,7 +26,7 @@ struct Slot {
   double bytes = 0;             ///< of the current item
   double arithmetic_until = 0;  ///< end of the item before, which may still be computed while this one streams; of the
                                 ///< first: the list's start
-  double further_share = 0;  ///< warps_alone: of what its further items would take one after the other
+  double further_share = 0;     ///< warps_alone: of what its further items would take one after the other
   std::int32_t list = -1;
   std::int32_t item = 0;  ///< current item; past the list's last one while the CTA finishes
   std::int32_t item_end = 0;

@@ -168,9 +168,9 @@ TEST(KernelConstants, OfWarpsWithListsOfTheirOwn) {
   EXPECT_NEAR(kernel.combine_seconds, kCombine * kNs, 1e-12);
   EXPECT_NEAR(kernel.crowd_start_seconds, kStart * kNs, 1e-12);
   probed.masked = true;
-  for (const auto& [kind, count, ns] :
-       {std::tuple{ProbeKind::unhidden, 2, kUnhidden}, {ProbeKind::unhidden, 6, kUnhidden + 4 * kChainAny},
-        {ProbeKind::queries, 8, kFirst + 6 * kEdge}}) {
+  for (const auto& [kind, count, ns] : {std::tuple{ProbeKind::unhidden, 2, kUnhidden},
+                                        {ProbeKind::unhidden, 6, kUnhidden + 4 * kChainAny},
+                                        {ProbeKind::queries, 8, kFirst + 6 * kEdge}}) {
     for (const bool paged : {false, true}) {
       probed.probes.push_back(probed.probes.front());
       probed.probes.back().kind = kind;
