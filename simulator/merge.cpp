@@ -21,26 +21,46 @@ double further_batches(const KernelProfile& kernel, double splits) {
   return kernel.merge_batch_splits > 0 ? std::max(0.0, std::ceil(splits / kernel.merge_batch_splits) - 1) : 0;
 }
 
+/// Rows of an output's partial results: kernels whose warps share a tile write all that it has, whichever are there.
+std::int32_t written_rows(const KernelProfile& kernel, const schedules::OutputTile& output) {
+  const bool tiles = kernel.instruction == MmaInstruction::wgmma && kernel.most_rows > 0;
+  return tiles ? (output.rows() + kernel.most_rows - 1) / kernel.most_rows * kernel.most_rows : output.rows();
+}
+
+/// Rows of all partial results.
+double row_splits(const Plan& plan, const KernelProfile& kernel) {
+  double rows = 0;
+  for (const Merge& merge : plan.merges) {
+    const double splits = merge.slot_end - merge.slot_begin;
+    rows += splits * written_rows(kernel, plan.outputs[static_cast<std::size_t>(merge.output)]);
+  }
+  return rows;
+}
+
 /// A kernel of its own: its launch, the longest serial chain of partials, and the bytes or arithmetic of all of them.
 double merge_kernel_seconds(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
                             const KernelProfile& kernel) {
   std::int32_t most = 0;
-  double row_splits = 0;
-  for (const Merge& merge : plan.merges) {
-    const std::int32_t splits = merge.slot_end - merge.slot_begin;
-    most = std::max(most, splits);
-    row_splits += static_cast<double>(splits) * plan.outputs[static_cast<std::size_t>(merge.output)].rows();
-  }
-  const double bytes = row_splits * static_cast<double>(partial_row_bytes(workload.geometry));
+  for (const Merge& merge : plan.merges) most = std::max(most, merge.slot_end - merge.slot_begin);
+  const double rows = row_splits(plan, kernel);
+  const double bytes = rows * static_cast<double>(partial_row_bytes(workload.geometry));
   const double rate =
       kernel.merge_kernel_bytes_per_second > 0 ? kernel.merge_kernel_bytes_per_second : machine.l2_bytes_per_second;
   const double traffic = rate > 0 ? bytes / rate : 0;
-  const double work = row_splits * kernel.merge_seconds_per_row_split / machine.sms;
+  const double work = rows * kernel.merge_seconds_per_row_split / machine.sms;
   const double per_split = kernel.merge_kernel_seconds_per_split < 0 ? kernel.merge_seconds_per_split
                                                                      : kernel.merge_kernel_seconds_per_split;
   const std::int32_t serial = splits_per_warp(kernel, most);
   return kernel.merge_launch_seconds + per_split * serial +
          kernel.merge_kernel_batch_seconds * further_batches(kernel, serial) + std::max(traffic, work);
+}
+
+/// By which merges inside the kernel are later than if a CTA alone wrote its partial result: all CTAs end together, and
+/// all partial results pass L2. The rate is that of writing and reading them, of which reading comes with each merge.
+double writing_seconds(const workloads::Workload& workload, const Plan& plan, const KernelProfile& kernel) {
+  if (kernel.merge_kernel_bytes_per_second <= 0) return 0;
+  const double bytes = row_splits(plan, kernel) * static_cast<double>(partial_row_bytes(workload.geometry));
+  return bytes / (2 * kernel.merge_kernel_bytes_per_second);
 }
 
 bool has_merge_kernel(const Plan& plan, const Machine& machine, const KernelProfile& kernel) {
@@ -139,8 +159,9 @@ void put_off(const Plan& plan, const EngineResult& result, std::vector<InKernel>
   }
 }
 
-MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelProfile& kernel, EngineResult& result,
-                         bool spans) {
+MergeCost in_kernel_cost(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
+                         const KernelProfile& kernel, EngineResult& result, bool spans) {
+  const double written = writing_seconds(workload, plan, kernel);
   const std::vector<std::int32_t> item_of_slot = find_items(plan);
   std::vector<InKernel> merges;
   merges.reserve(plan.merges.size());
@@ -159,12 +180,12 @@ MergeCost in_kernel_cost(const Plan& plan, const Machine& machine, const KernelP
   MergeCost cost;
   double end = result.end_seconds;
   for (const InKernel& one : merges) {
-    end = std::max(end, one.end());
+    end = std::max(end, written + one.end());
     cost.wait_slot_seconds += one.begin - one.ready;
     cost.merge_slot_seconds += one.seconds;
     if (!spans) continue;
     const schedules::Span span = result.spans[span_of_item[static_cast<std::size_t>(one.item)]];
-    result.spans.push_back({span.cta, span.sm, span.slot, -1, one.begin, one.end()});
+    result.spans.push_back({span.cta, span.sm, span.slot, -1, written + one.begin, written + one.end()});
   }
   cost.seconds = end - result.end_seconds;
   return cost;
@@ -181,8 +202,10 @@ double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_
     turns = static_cast<double>(merge_turns(kernel, fragments * warps)) / merge_turns(kernel, kernel.merge_fragments);
   }
   const double serial = std::ceil(splits / warps);
-  return kernel.merge_seconds + turns * ((kernel.merge_seconds_per_split + more_per_split) * serial +
-                                         kernel.merge_batch_seconds * further_batches(kernel, serial));
+  const bool writes_less = sharing > 1 && kernel.merge_shared_seconds >= 0;
+  const double always = writes_less ? kernel.merge_shared_seconds : kernel.merge_seconds;
+  return always + turns * (kernel.merge_seconds - always + (kernel.merge_seconds_per_split + more_per_split) * serial +
+                           kernel.merge_batch_seconds * further_batches(kernel, serial));
 }
 
 std::int32_t merge_turns(const KernelProfile& kernel, std::int32_t fragments) {
@@ -206,7 +229,7 @@ MergeCost merge_cost(const workloads::Workload& workload, const Plan& plan, cons
                      const KernelProfile& kernel, std::int32_t slots, EngineResult& result, bool spans) {
   MergeCost cost;
   if (!plan.merges.empty() && !has_merge_kernel(plan, machine, kernel)) {
-    cost = in_kernel_cost(plan, machine, kernel, result, spans);
+    cost = in_kernel_cost(workload, plan, machine, kernel, result, spans);
   }
   const double separate = separate_merge_seconds(workload, plan, machine, kernel);
   cost.seconds += separate;

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "simulator/merge.h"
 #include "simulator/traffic.h"
 #include "studies/probe_times.h"
 
@@ -32,10 +33,12 @@ double rounded(double value) {
 /// The constants of one config as they are written.
 class Writer {
  public:
-  /// merging: the config whose probes say what merges cost, which does not depend on masks.
-  Writer(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base)
+  /// merging: the config whose probes say what merges cost, which does not depend on masks. shared_turns: parts times
+  /// turns from which on CTAs that wait share a merge.
+  Writer(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base, double shared_turns)
       : probed_(probed),
         base_(base),
+        shared_turns_(shared_turns),
         times_(probed),
         merge_times_(merging),
         launch_(base.launch_seconds * 1e9),
@@ -260,9 +263,21 @@ class Writer {
     add_ns("merge", two - 2 * per_split);
     add_ns("merge_per_split", per_split);
     add_ns("merge_batch", (more(ProbeKind::splits, 32) - eight - 24 * per_split) / 3);
+    shared_merge(more(ProbeKind::host, 8), eight);
     merge_kernel();
-    add("merge_fragments", "1", probed_.config.row_tiles * probed_.geometry.value_dim / 16, "derived");
+    add("merge_fragments", "1", fragments(), "derived");
     add("merge_warps", "1", probed_.config.warps, "derived");
+  }
+  std::int32_t fragments() const { return probed_.config.row_tiles * probed_.geometry.value_dim / 16; }
+
+  /// What each of eight CTAs takes that share a merge of eight parts, besides its fragments. shared, alone: the merge
+  /// by all of them and by one.
+  void shared_merge(double shared, double alone) {
+    simulator::KernelProfile kernel;
+    kernel.merge_warps = probed_.config.warps;
+    const double all = simulator::merge_turns(kernel, fragments());
+    const double turns = simulator::merge_turns(kernel, (fragments() + 7) / 8) / all;
+    if (8 * all >= shared_turns_ && turns < 1) add_ns("merge_shared", (shared - turns * alone) / (1 - turns));
   }
 
   /// A kernel that merges: alone with one output, and with the partials of as many lists as the device has SMs, which
@@ -313,6 +328,7 @@ class Writer {
 
   const ProbedConfig& probed_;
   const ProbeBase& base_;
+  double shared_turns_ = 0;
   ProbeTimes times_;
   ProbeTimes merge_times_;
   double launch_ = 0;
@@ -365,8 +381,9 @@ std::string changed_kernel_file(const std::string& text, const std::vector<Probe
   Json& scale = document["constants"]["latency_scale"];
   scale = {{"value", rounded(base.latency_scale)}, {"unit", "1"}, {"source", base.source}, {"confidence", "measured"}};
   Json variants = Json::array();
+  const double shared_turns = document["constants"].value("merge_shared_turns", Json::object()).value("value", 0.0);
   for (const ProbedConfig& config : configs) {
-    variants.push_back(Writer(config, merging_like(config, configs), base).write());
+    variants.push_back(Writer(config, merging_like(config, configs), base, shared_turns).write());
   }
   for (const Json& variant : document["variants"]) {
     if (!variant.contains("config")) variants.push_back(variant);

@@ -21,7 +21,7 @@ constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle =
                  kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300,
                  kFirstRound = 70, kCrowd = 150, kShort = 0.4 * kChainAny * (1 - 16.0 / 64), kLater = 170,
                  kTraffic = 120, kPagedItem = 260, kPagedCrowd = 180, kDispatch = 264 * 0.5, kLaterStart = 480,
-                 kCrowdStart = 230;
+                 kCrowdStart = 230, kShared = 700;
 constexpr double kFirst = kLaunch + kEmptyAny + kLatency + kChainAny;
 /// A quarter of a round in a CTA alone: 16 tokens of 512 bytes at 250 GB/s.
 constexpr double kFew = kEmptySingle + kLatency + (0.6 + 0.4 / 4) * kChainSingle + 16 * 512 / 250.0;
@@ -72,6 +72,7 @@ class Probes {
     for (const std::int32_t parts : {2, 8, 32}) {
       const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
       add(ProbeKind::splits, parts, true, kFirst + merge);
+      add(ProbeKind::host, parts, true, kFirst + kShared + 0.5 * (merge - kShared));  // one turn for two
       add(ProbeKind::kernel, parts, true, kFirst + kCrowd + merge + 500 + kTraffic);
       add(ProbeKind::lone_kernel, parts, true, kFirst + merge + 500);
       add(ProbeKind::unmerged, parts, true, kFirst);
@@ -146,6 +147,7 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.merge_seconds, kMerge * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_seconds_per_split, kPerSplit * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_batch_seconds, kBatch * kNs, 1e-12);
+  EXPECT_NEAR(kernel.merge_shared_seconds, kShared * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_launch_seconds, (kMerge + 500 + kLater) * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_kernel_bytes_per_second * kTraffic * kNs, gpu::kMergedLists * 8 * (128 + 1) * 4.0, 1);
   EXPECT_NEAR(kernel.partial_tile, 0.6, 1e-4);

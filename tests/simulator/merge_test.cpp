@@ -91,6 +91,39 @@ TEST(Merge, CtasThatWaitAnywayShareIt) {
   EXPECT_NEAR(merge(10), 0.5 * 10 * kMs, kTolerance);
 }
 
+TEST(Merge, CtasThatShareItWriteTheirFragmentsAlone) {
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_fragments = 8;
+  kernel.merge_warps = 4;
+  kernel.merge_shared_seconds = 4 * kMs;
+  // One turn of two: half of what a merge takes that does not go by CTAs, and of its two partials.
+  EXPECT_NEAR(seconds({1000, 1000}, MergeKind::host_cta, toy::machine(2), kernel), (1 + 4 + 0.5 * (16 + 2)) * kMs,
+              kTolerance);
+  kernel.merge_shared_turns = 5;
+  EXPECT_NEAR(seconds({1000, 1000}, MergeKind::host_cta, toy::machine(2), kernel), (1 + 20 + 2) * kMs, kTolerance)
+      << "one CTA alone";
+}
+
+/// Two partial results of one row of 250 values and an LSE.
+constexpr double kTwoPartials = 2 * 251 * 4;
+
+TEST(Merge, PartialResultsAreWrittenBeforeTheyArrive) {
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_kernel_bytes_per_second = kTwoPartials / (6 * kMs);
+  EXPECT_NEAR(seconds({1000, 1000}, MergeKind::host_cta, toy::machine(2), kernel), (1 + 3 + 20 + 1) * kMs, 1e-6)
+      << "of writing and reading, writing";
+  EXPECT_NEAR(seconds({1000, 1000}, MergeKind::last_arriver, toy::machine(2), kernel), (1 + 3 + 20 + 2) * kMs, 1e-6);
+}
+
+TEST(Merge, TilesThatWarpsShareAreWrittenWhole) {
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_kernel_bytes_per_second = kTwoPartials / (6 * kMs);
+  kernel.most_rows = 4;
+  const double rows = seconds({1000, 1000}, MergeKind::kernel, toy::machine(2), kernel);
+  kernel.instruction = MmaInstruction::wgmma;
+  EXPECT_NEAR(seconds({1000, 1000}, MergeKind::kernel, toy::machine(2), kernel) - rows, 3 * 6 * kMs, 1e-6);
+}
+
 TEST(Merge, AHostAloneNeedNotReportItsOwnPart) {
   Machine machine = toy::machine(2);
   machine.flag_seconds = 0.5 * kMs;
