@@ -33,8 +33,12 @@ after(() => browser.close());
 async function until(tab, condition, what) {
   for (let i = 0; i < 300; ++i) {
     if (await tab.evaluate(condition)) return;
-    // A browser that puts its first window before the tab gives it no frames, and with these no word of what came near.
-    if (i % 10 === 9) await tab.send("Page.bringToFront");
+    // A browser that puts its first window before the tab, or is busy, gives it no frames, and with these no word of
+    // what came near. A picture needs a frame.
+    if (i % 10 === 9) {
+      await tab.send("Page.bringToFront");
+      await tab.send("Page.captureScreenshot", { clip: { x: 0, y: 0, width: 1, height: 1, scale: 1 } });
+    }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   const seen = await tab.evaluate("document.visibilityState");
