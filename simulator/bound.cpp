@@ -12,9 +12,6 @@
 namespace splitwave::simulator {
 namespace {
 
-/// What rounding, and ends within a hundredth of a byte that are one event, may make of the event loop's time.
-constexpr double kSlack = 1 - 5e-7;
-
 /// What of a plan follows its last item, at least.
 struct LeastMerge {
   double surely = 0;
@@ -77,8 +74,8 @@ const LeastSeconds& Simulation::least() {
   LeastParts parts = time.parts(with_items, further_start_seconds(plan(), kernel_));
   const bool waits = parts.ends != LeastParts::Ends::together;
   if (waits && plan().dispatch == schedules::Dispatch::queue) parts.ends = LeastParts::Ends::longest_first;
-  least_->surely = kSlack * (parts.least() + merge.surely);
-  least_->likely = std::max(least_->surely, kSlack * (parts.least(merge.likely) + merge.surely));
+  least_->surely = kBoundSlack * (parts.least() + merge.surely);
+  least_->likely = std::max(least_->surely, kBoundSlack * (parts.least(merge.likely) + merge.surely));
   least_->expected = parts.expected(merge.surely + merge.expected);
   least_->after_streams = time.end_seconds() + merge.surely;
   least_->bytes_per_second = time.most_bytes_per_second();

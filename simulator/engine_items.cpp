@@ -29,18 +29,14 @@ double Engine::item_seconds() const {
   return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds);
 }
 
-double Engine::tiles_seconds(const schedules::Item& item) const {
-  const double per_token = work_->seconds_per_byte[work_->cost_of(item)].alone * work_->bytes_per_token;
-  return arithmetic_tiles(*kernel_, item.tokens()) * kernel_->tile_tokens * per_token;
-}
-
 /// Of warps that have a part of the list each: what its further items take together is left of the longest part.
 void Engine::look_at_parts(Slot& slot) const {
   const std::span<const schedules::Item> list = plan_->list(slot.list);
-  const WarpParts parts = warp_parts(list, warp_costs(*kernel_, *work_, list.front(), item_seconds()));
+  const double further = item_seconds();
+  const WarpParts parts = warp_parts(list, warp_costs(*kernel_, *work_, list.front(), further));
   slot.cuts_items = parts.cuts_items;
   double all = 0;
-  for (const schedules::Item& item : list.subspan(1)) all += item_seconds() + tiles_seconds(item);
+  for (const schedules::Item& item : list.subspan(1)) all += further + tiles_seconds(*kernel_, *work_, item);
   slot.further_share = all > 0 ? parts.further_seconds / all : 0;
 }
 
@@ -48,7 +44,7 @@ void Engine::look_at_parts(Slot& slot) const {
 /// first item, which could not begin earlier.
 double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item) const {
   if (slot.item == plan_->cta_begin[static_cast<std::size_t>(slot.list)]) return 0;
-  const double seconds = item_seconds() + tiles_seconds(item);
+  const double seconds = item_seconds() + tiles_seconds(*kernel_, *work_, item);
   return kernel_->warps_alone ? slot.further_share * seconds : seconds;
 }
 

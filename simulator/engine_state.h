@@ -132,7 +132,6 @@ class Engine {
   double end_of_arithmetic(const Slot& slot, const schedules::Item& item);
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;
   double item_seconds() const;
-  double tiles_seconds(const schedules::Item& item) const;
   double arithmetic_seconds(const Slot& slot, const schedules::Item& item) const;
   void look_at_parts(Slot& slot) const;
   double resume_time(const Slot& slot, double end);

@@ -52,10 +52,7 @@ WarpParts LeastTime::least_parts(std::span<const schedules::Item> list) const {
   WarpParts least = warp_parts(list, warp_costs(kernel_, work_, first, kernel_.item_seconds));
   WarpParts most = warp_parts(list, warp_costs(kernel_, work_, first, kernel_.item_crowded_seconds));
   double tiles = 0;
-  for (const schedules::Item& item : list.subspan(1)) {
-    tiles += arithmetic_tiles(kernel_, item.tokens()) * kernel_.tile_tokens * work_.bytes_per_token *
-             byte_seconds_[work_.cost_of(item)].arithmetic;
-  }
+  for (const schedules::Item& item : list.subspan(1)) tiles += tiles_seconds(kernel_, work_, item);
   const auto further = static_cast<double>(list.size() - 1);
   const double all = further * further_item_ + tiles;
   for (WarpParts* parts : {&least, &most}) {
@@ -85,8 +82,7 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
     if (bytes == 0) {
       arithmetic += item_bytes * byte.cta + parts.further_seconds;
     } else if (!kernel_.warps_alone) {
-      arithmetic += further_item_ + arithmetic_tiles(kernel_, item.tokens()) * kernel_.tile_tokens *
-                                        work_.bytes_per_token * byte.arithmetic;
+      arithmetic += further_item_ + tiles_seconds(kernel_, work_, item);
     }
     stream += item_bytes * byte.cta;
     bytes += item_bytes;
@@ -99,8 +95,8 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
 
 /// Of any list's last item at the end: of warps with parts of their list no item may have to be combined of pieces.
 double LeastTime::least_end() const {
-  const double own = kernel_.warps_alone ? last_end_seconds(kernel_, false) : kernel_.epilogue_seconds;
-  return own + work_.row_seconds * work_.heights.front() + work_.issue_seconds;
+  return last_end_seconds(kernel_, !kernel_.warps_alone) + work_.row_seconds * work_.heights.front() +
+         work_.issue_seconds;
 }
 
 void LeastTime::add_items(std::int64_t lists, double tokens, double shortest, double longest) {

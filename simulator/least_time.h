@@ -16,6 +16,9 @@
 
 namespace splitwave::simulator {
 
+/// What rounding, and ends within a hundredth of a byte that are one event, may make of the event loop's time.
+inline constexpr double kBoundSlack = 1 - 5e-7;
+
 /// Parts of the time from the launch of lists to the last one's result, each of which none is below.
 struct LeastParts {
   double start_seconds = 0;  ///< until the first wave's first requests

@@ -69,6 +69,12 @@ inline double arithmetic_tiles(const KernelProfile& kernel, std::int32_t tokens)
   return tiles > whole ? whole + kernel.partial_tile + (1 - kernel.partial_tile) * (tiles - whole) : whole;
 }
 
+/// Arithmetic of the item's tiles, one after the other.
+inline double tiles_seconds(const KernelProfile& kernel, const Work& work, const schedules::Item& item) {
+  const double per_token = work.seconds_per_byte[work.cost_of(item)].alone * work.bytes_per_token;
+  return arithmetic_tiles(kernel, item.tokens()) * kernel.tile_tokens * per_token;
+}
+
 /// CTAs of the plan at a time where so many fit.
 std::int32_t resident_ctas(const schedules::Plan& plan, std::int32_t fit);
 

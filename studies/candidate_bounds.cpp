@@ -17,13 +17,11 @@
 namespace splitwave::studies {
 namespace {
 
+using simulator::kBoundSlack;
 using simulator::KernelProfile;
 using simulator::LeastTime;
 using simulator::Machine;
 using workloads::Workload;
-
-/// What ends within a hundredth of a byte is one event of the simulator.
-constexpr double kSlack = 1 - 5e-7;
 
 /// A list of one item, for what all plans of a kernel have in common. Its tile has the fewest rows that any may have.
 schedules::Plan stand_in(const Facts& facts, const KernelProfile& kernel) {
@@ -50,10 +48,9 @@ Facts facts_of(const Workload& workload, const Machine& machine, simulator::L2St
   facts.single_query = workloads::max_query_len(workload) <= 1;
   facts.windowed = workload.geometry.window.has_value();
   facts.latent = workload.geometry.kind == workloads::AttentionKind::mla;
-  facts.uniform = true;
+  facts.uniform = workloads::is_uniform(workload);
   facts.least_rows = facts.rows;
   for (const workloads::Request& request : workload.requests) {
-    facts.uniform = facts.uniform && request == workload.requests.front();
     if (request.context_len == 0) {
       facts.unread += facts.heads;
       continue;
@@ -164,7 +161,7 @@ LeastTime KernelBounds::time_of(Runner& runner, double in_step, std::int64_t res
 /// Merges: what surely follows when all lists have ended, and what may.
 Bound KernelBounds::bound_of(const simulator::LeastParts& parts, double sure_merge, double expected_merge) const {
   const double least =
-      kSlack * std::max(parts.least(sure_merge), parts.start_seconds + facts_.read_seconds + sure_merge);
+      kBoundSlack * std::max(parts.least(sure_merge), parts.start_seconds + facts_.read_seconds + sure_merge);
   return {least, std::max(least, parts.expected(expected_merge))};
 }
 
