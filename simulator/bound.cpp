@@ -29,12 +29,15 @@ LeastMerge least_merge(const workloads::Workload& workload, const schedules::Pla
   if (plan.merges.empty() || !in_kernel || kernel.always_merges) return result;
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
   std::int32_t most = 0;
+  std::int32_t rows = std::numeric_limits<std::int32_t>::max();
   for (const schedules::Merge& merge : plan.merges) {
+    rows = std::min(rows, plan.outputs[static_cast<std::size_t>(merge.output)].rows());
     least = std::min(least, merge.slot_end - merge.slot_begin);
     most = std::max(most, merge.slot_end - merge.slot_begin);
   }
+  const std::int32_t fragments = fragments_with_rows(kernel, rows);
   const auto seconds = [&](std::int32_t parts) {
-    return machine.flag_seconds + in_kernel_seconds(kernel, parts, waits ? parts : 1);
+    return machine.flag_seconds + in_kernel_seconds(kernel, parts, waits ? parts : 1, fragments);
   };
   // Hosts that share a merge are done with more parts sooner, so that nothing is sure of them.
   const double always = !waits && plan.merges.size() == plan.outputs.size() ? seconds(least) : 0;

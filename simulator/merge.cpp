@@ -21,10 +21,16 @@ double further_batches(const KernelProfile& kernel, double splits) {
   return kernel.merge_batch_splits > 0 ? std::max(0.0, std::ceil(splits / kernel.merge_batch_splits) - 1) : 0;
 }
 
-/// Rows of an output's partial results: kernels whose warps share a tile write all that it has, whichever are there.
+/// Rows of a tile of which a kernel whose warps share its tiles writes all or none (gpu/kernels/group_finish.cuh).
+constexpr std::int32_t kRowTile = 8;
+
+bool shares_tiles(const KernelProfile& kernel) {
+  return kernel.instruction == MmaInstruction::wgmma && kernel.most_rows > 0;
+}
+
+/// Rows of an output's partial results: kernels whose warps share a tile write its row tiles that have rows, whole.
 std::int32_t written_rows(const KernelProfile& kernel, const schedules::OutputTile& output) {
-  const bool tiles = kernel.instruction == MmaInstruction::wgmma && kernel.most_rows > 0;
-  return tiles ? (output.rows() + kernel.most_rows - 1) / kernel.most_rows * kernel.most_rows : output.rows();
+  return shares_tiles(kernel) ? (output.rows() + kRowTile - 1) / kRowTile * kRowTile : output.rows();
 }
 
 /// Rows of all partial results.
@@ -133,7 +139,9 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   // A host that keeps its own partial reads one less; CTAs that share a merge read them all, as a last arriver does.
   const double read = waits && kernel.merge_fragments == 0 ? splits - 1 : splits;
   one.last_arrival = last + machine.flag_seconds;
-  one.seconds = in_kernel_seconds(kernel, read, mergers, row_loads_seconds(plan, merge, machine, kernel));
+  one.seconds = in_kernel_seconds(
+      kernel, read, mergers, fragments_with_rows(kernel, plan.outputs[static_cast<std::size_t>(merge.output)].rows()),
+      row_loads_seconds(plan, merge, machine, kernel));
   one.ready = result.item_end[static_cast<std::size_t>(one.item)];
   one.begin = std::max(one.ready, one.last_arrival);
   return one;
@@ -193,19 +201,27 @@ MergeCost in_kernel_cost(const workloads::Workload& workload, const Plan& plan, 
 
 }  // namespace
 
-double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, double more_per_split) {
+double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, std::int32_t fragments,
+                         double more_per_split) {
   const std::int32_t sharing = sharing_ctas(kernel, splits, mergers);
   const std::int32_t warps = sharing > 1 ? sharing_warps(kernel, splits, kernel.merge_warps) : 1;
   double turns = 1;
-  if (sharing > 1) {
-    const std::int32_t fragments = (kernel.merge_fragments + sharing - 1) / sharing;
-    turns = static_cast<double>(merge_turns(kernel, fragments * warps)) / merge_turns(kernel, kernel.merge_fragments);
+  if (sharing > 1 || fragments < kernel.merge_fragments) {
+    const std::int32_t of_cta = (fragments + sharing - 1) / sharing;
+    turns = static_cast<double>(merge_turns(kernel, of_cta * warps)) / merge_turns(kernel, kernel.merge_fragments);
   }
   const double serial = std::ceil(splits / warps);
   const bool writes_less = sharing > 1 && kernel.merge_shared_seconds >= 0;
   const double always = writes_less ? kernel.merge_shared_seconds : kernel.merge_seconds;
   return always + turns * (kernel.merge_seconds - always + (kernel.merge_seconds_per_split + more_per_split) * serial +
                            kernel.merge_batch_seconds * further_batches(kernel, serial));
+}
+
+std::int32_t fragments_with_rows(const KernelProfile& kernel, std::int32_t rows) {
+  if (!shares_tiles(kernel) || kernel.merge_fragments == 0) return kernel.merge_fragments;
+  const std::int32_t written = std::min((rows + kRowTile - 1) / kRowTile * kRowTile, kernel.most_rows);
+  const std::int32_t of_cluster = kernel.merge_fragments * kernel.cluster;
+  return std::min(kernel.merge_fragments, std::max(1, of_cluster * written / kernel.most_rows));
 }
 
 std::int32_t merge_turns(const KernelProfile& kernel, std::int32_t fragments) {

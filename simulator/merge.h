@@ -16,10 +16,16 @@ struct MergeCost {
   double wait_slot_seconds = 0;   ///< slots of hosts that wait for their peers
 };
 
-/// What it takes to combine so many partials inside the kernel once they are there, with `more_per_split` for each. The
-/// CTAs that merge may be several (`mergers`): they have fewer of the output's fragments each, and of many partials
-/// several warps share each fragment.
-double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, double more_per_split = 0);
+/// What it takes to combine so many partials of `fragments` (at most kernel.merge_fragments) inside the kernel once
+/// they are there, with `more_per_split` for each. The CTAs that merge may be several (`mergers`): they have fewer of
+/// the fragments each, and of many partials several warps share each fragment.
+double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, std::int32_t fragments,
+                         double more_per_split = 0);
+
+/// Fragments that a CTA's warps merge of an output of so many rows: `merge_fragments`, but that kernels whose warps
+/// share tiles leave out row tiles without rows. The CTAs of a cluster have some each, of which the first has most with
+/// rows.
+std::int32_t fragments_with_rows(const KernelProfile& kernel, std::int32_t rows);
 
 /// Turns in which a CTA's warps merge so many fragments of an output, one each at a time; at least 1.
 std::int32_t merge_turns(const KernelProfile& kernel, std::int32_t fragments);

@@ -169,7 +169,9 @@ double KernelBounds::merge_seconds(std::int64_t parts, Merging merging) const {
   if (parts <= 1) return 0;
   if (merging != Merging::kernel) {
     const auto mergers = static_cast<std::int32_t>(merging == Merging::host_cta ? parts : 1);
-    return machine_.flag_seconds + simulator::in_kernel_seconds(kernel_, static_cast<double>(parts), mergers);
+    return machine_.flag_seconds +
+           simulator::in_kernel_seconds(kernel_, static_cast<double>(parts), mergers,
+                                        simulator::fragments_with_rows(kernel_, facts_.least_rows));
   }
   const std::int32_t serial = simulator::splits_per_warp(kernel_, static_cast<std::int32_t>(parts));
   const double further = kernel_.merge_batch_splits > 0 ? (serial - 1) / kernel_.merge_batch_splits : 0;

@@ -196,12 +196,12 @@ __device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows&
     if constexpr (Config::kRowTiles == 1) {
       combine_warps(cta, sink, 0, rows, slot);
     } else {
-      combine_fragments<kNearBatch, 1>(cta, warps_source(cta), 0, Config::kFragments, sink, 0, rows, slot);
+      combine_fragments<kNearBatch, 1>(cta, warps_source(cta), 0, cta.fragments_with_rows(rows.count), sink, 0, rows,
+                                       slot);
     }
     return;
   }
 #if __CUDA_ARCH__ >= 900
-  const int per_rank = cta.fragments_per_rank();
   const int buffer = item_count & 1;
   const std::uint32_t barrier = ptx::shared_address(&cta.control().barriers[buffer]);
   if (item_count == 0) ptx::cluster_wait();
@@ -209,8 +209,8 @@ __device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows&
   __syncwarp();
   ptx::wait_barrier(barrier, (item_count >> 1) & 1);
   if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
-  combine_fragments<kNearBatch, 1>(cta, ranks_source(cta, buffer), cta.rank * per_rank, per_rank, sink, buffer, rows,
-                                   slot);
+  combine_fragments<kNearBatch, 1>(cta, ranks_source(cta, buffer), cta.first_fragment(),
+                                   cta.fragments_with_rows(rows.count), sink, buffer, rows, slot);
 #endif
 }
 

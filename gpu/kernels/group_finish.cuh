@@ -106,6 +106,7 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
   } else {
 #pragma unroll
     for (int n = 0; n < Config::kRowTiles; ++n) {
+      if (sink == Sink::partial && n * 8 >= rows.count) break;  // a cluster waits for all that its CTAs send
       const float2 sum = *reinterpret_cast<const float2*>(&ends.sums[n * 8 + 2 * (cta.lane & 3)]);
       const float4 total = make_float4(acc.maximum[n][0], sum.x, acc.maximum[n][1], sum.y);
 #pragma unroll
@@ -119,13 +120,12 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
   }
 #if __CUDA_ARCH__ >= 900
   if (cta.shift() > 0) {
-    const int per_rank = cta.fragments_per_rank();
     const std::uint32_t barrier = ptx::shared_address(&cta.control().barriers[buffer]);
     __syncwarp();
     ptx::wait_barrier(barrier, (item_count >> 1) & 1);
     if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
-    combine_fragments<kNearBatch, 1>(cta, ranks_source(cta, buffer), cta.rank * per_rank, per_rank, own, buffer, rows,
-                                     slot);
+    combine_fragments<kNearBatch, 1>(cta, ranks_source(cta, buffer), cta.first_fragment(),
+                                     cta.fragments_with_rows(rows.count), own, buffer, rows, slot);
   }
 #endif
 }

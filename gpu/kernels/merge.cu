@@ -31,7 +31,8 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
   const int shift = merge.warps_shift;
   const int place = warp & ((1 << params.warps_shift) - 1);
   const int fragment = static_cast<int>(blockIdx.z * Config::kWarps + warp) >> params.warps_shift;
-  const bool active = place < 1 << shift && fragment < Config::kFragments;
+  const bool active =
+      place < 1 << shift && fragment < Config::kFragments && fragment / Config::kDimTiles * 8 < rows.count;
   const int rank = (fragment << params.cluster_shift) / Config::kFragments;  // whose CTA wrote it and its sums
   const Place places[1] = {
       {fragment * 512 + lane * 16, rank * Config::kSumBytes + (fragment / Config::kDimTiles * 4 + (lane & 3)) * 16}};

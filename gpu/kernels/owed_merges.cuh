@@ -57,8 +57,8 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
                          Config::kResident * Config::kWarps <= 8;
   const Source source = slots_source(cta, item);
   const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
-  int count = cta.fragments_per_rank();
-  int first = cta.rank * count;
+  int count = cta.fragments_with_rows(rows.count);
+  int first = cta.first_fragment();
   if (const int sharing = mergers(cta, item); sharing > 1) {
     const int before = count * item.part / sharing;
     count = count * (item.part + 1) / sharing - before;

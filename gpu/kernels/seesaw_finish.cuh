@@ -47,13 +47,16 @@ __device__ __forceinline__ void write_rows(const Cta<Config>& cta, const Rows& r
 /// Leaves the warpgroup's elements as a partial result: fragments hold two rows of an element side by side, so lanes of
 /// neighbouring rows exchange one of their two elements.
 template <class Config>
-__device__ __forceinline__ void leave_partial(const Cta<Config>& cta, const SeesawAccumulator<Config>& acc, int slot) {
+__device__ __forceinline__ void leave_partial(const Cta<Config>& cta, const Rows& rows,
+                                              const SeesawAccumulator<Config>& acc, int slot) {
   const bool odd = (cta.lane & 4) != 0;
   const int place = (2 * (cta.lane & 3) + (odd ? 1 : 0)) * 4 + (cta.lane >> 3);
   auto* to = reinterpret_cast<float4*>(cta.partial(slot)) + place;
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
-    const int tile = (member(cta) * 2 + i) * Config::kDimTiles + warpgroup(cta) * (Config::kDimTiles / 2);
+    const int row_tile = member(cta) * 2 + i;
+    if (row_tile * 8 >= rows.count) break;
+    const int tile = row_tile * Config::kDimTiles + warpgroup(cta) * (Config::kDimTiles / 2);
 #pragma unroll
     for (int n = 0; n < Config::kValueDim / 16; n += 2) {
       float pairs[2][2];  // of both eight elements: the even and the odd row
@@ -84,7 +87,7 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
     write_rows(cta, rows, acc, ends);
     return;
   }
-  leave_partial(cta, acc, slot);
+  leave_partial(cta, rows, acc, slot);
   if (row < Config::kRows) {
     __stcg(reinterpret_cast<float2*>(cta.partial_sum(slot)) + row, make_float2(maximum, ends.sums[row]));
   }

@@ -115,13 +115,13 @@ TEST(Merge, PartialResultsAreWrittenBeforeTheyArrive) {
   EXPECT_NEAR(seconds({1000, 1000}, MergeKind::last_arriver, toy::machine(2), kernel), (1 + 3 + 20 + 2) * kMs, 1e-6);
 }
 
-TEST(Merge, TilesThatWarpsShareAreWrittenWhole) {
+TEST(Merge, RowTilesOfTilesThatWarpsShareAreWrittenWhole) {
   KernelProfile kernel = merging_kernel();
   kernel.merge_kernel_bytes_per_second = kTwoPartials / (6 * kMs);
-  kernel.most_rows = 4;
+  kernel.most_rows = 64;
   const double rows = seconds({1000, 1000}, MergeKind::kernel, toy::machine(2), kernel);
   kernel.instruction = MmaInstruction::wgmma;
-  EXPECT_NEAR(seconds({1000, 1000}, MergeKind::kernel, toy::machine(2), kernel) - rows, 3 * 6 * kMs, 1e-6);
+  EXPECT_NEAR(seconds({1000, 1000}, MergeKind::kernel, toy::machine(2), kernel) - rows, 7 * 6 * kMs, 1e-6);
 }
 
 TEST(Merge, AHostAloneNeedNotReportItsOwnPart) {
@@ -178,6 +178,26 @@ TEST(Merge, ComesWithItsItemOrAfterTheListOneByOne) {
   const schedules::Timeline timeline = simulate(batch, two_lists(MergeKind::host_cta), machine, kernel);
   EXPECT_NEAR(timeline.breakdown.wait, (2.5 + 0.5 - 2) * kMs / 2, kTolerance);
   EXPECT_NEAR(timeline.breakdown.merge, 2 * 21 * kMs / 2, kTolerance);
+}
+
+TEST(Merge, KernelsWhoseWarpsShareTilesLeaveOutRowTilesWithoutRows) {
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_fragments = 64;  // eight row tiles of eight
+  kernel.merge_warps = 8;
+  kernel.most_rows = 64;
+  EXPECT_EQ(fragments_with_rows(kernel, 9), 64);
+  kernel.instruction = MmaInstruction::wgmma;
+  EXPECT_EQ(fragments_with_rows(kernel, 8), 8);
+  EXPECT_EQ(fragments_with_rows(kernel, 9), 16);
+  EXPECT_EQ(fragments_with_rows(kernel, 64), 64);
+  EXPECT_EQ(fragments_with_rows(kernel, 71), 64);
+  kernel.merge_fragments = 16;  // of each CTA of a cluster of four, the first of which has rows 0 to 15
+  kernel.cluster = 4;
+  EXPECT_EQ(fragments_with_rows(kernel, 8), 8);
+  EXPECT_EQ(fragments_with_rows(kernel, 24), 16);
+  const double always = kernel.merge_seconds;
+  const double full = in_kernel_seconds(kernel, 4, 1, 16) - always;
+  EXPECT_NEAR(in_kernel_seconds(kernel, 4, 1, 8) - always, full / 2, kTolerance);
 }
 
 TEST(Merge, AHostLoadsTheRowsBehindItsOwnUpToTheLastOfTheBatch) {
