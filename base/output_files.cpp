@@ -19,6 +19,9 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void refuse(const fs::path& path, int error) {
+  if (error == EEXIST) {
+    throw InputError(fmt::format("{}: exists and is not replaced; allowed: another name or folder", path.string()));
+  }
   throw InputError(fmt::format("{}: cannot write: {}; allowed: a writable place with free space", path.string(),
                                std::generic_category().message(error)));
 }
@@ -102,7 +105,7 @@ void expect_absent(const fs::path& path) {
     refuse(path, error.value());
   }
   if (fs::exists(status)) {
-    throw InputError(fmt::format("{}: exists and is not replaced; allowed: another name or folder", path.string()));
+    refuse(path, EEXIST);
   }
 }
 
@@ -117,7 +120,8 @@ void write_new_file(const fs::path& path, std::span<const std::string_view> part
 }
 
 GrowingFile::GrowingFile(fs::path path) : path_(std::move(path)), partial_(path_.string() + ".partial") {
-  for (const fs::path& taken : {path_, partial_}) expect_absent(taken);
+  expect_absent(path_);
+  // Refused by the call itself, as another process may come between a look and it.
   descriptor_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (descriptor_ < 0) {
     refuse(partial_, errno);
