@@ -28,9 +28,10 @@ bool shares_tiles(const KernelProfile& kernel) {
   return kernel.instruction == MmaInstruction::wgmma && kernel.most_rows > 0;
 }
 
-/// Rows of an output's partial results: kernels whose warps share a tile write its row tiles that have rows, whole.
-std::int32_t written_rows(const KernelProfile& kernel, const schedules::OutputTile& output) {
-  return shares_tiles(kernel) ? (output.rows() + kRowTile - 1) / kRowTile * kRowTile : output.rows();
+/// Rows of a partial result of an output of so many: kernels whose warps share a tile write its row tiles that have
+/// rows, whole.
+std::int32_t written_rows(const KernelProfile& kernel, std::int32_t rows) {
+  return shares_tiles(kernel) ? (rows + kRowTile - 1) / kRowTile * kRowTile : rows;
 }
 
 /// Rows of all partial results.
@@ -38,7 +39,7 @@ double row_splits(const Plan& plan, const KernelProfile& kernel) {
   double rows = 0;
   for (const Merge& merge : plan.merges) {
     const double splits = merge.slot_end - merge.slot_begin;
-    rows += splits * written_rows(kernel, plan.outputs[static_cast<std::size_t>(merge.output)]);
+    rows += splits * written_rows(kernel, plan.outputs[static_cast<std::size_t>(merge.output)].rows());
   }
   return rows;
 }
@@ -219,7 +220,7 @@ double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_
 
 std::int32_t fragments_with_rows(const KernelProfile& kernel, std::int32_t rows) {
   if (!shares_tiles(kernel) || kernel.merge_fragments == 0) return kernel.merge_fragments;
-  const std::int32_t written = std::min((rows + kRowTile - 1) / kRowTile * kRowTile, kernel.most_rows);
+  const std::int32_t written = std::min(written_rows(kernel, rows), kernel.most_rows);
   const std::int32_t of_cluster = kernel.merge_fragments * kernel.cluster;
   return std::min(kernel.merge_fragments, std::max(1, of_cluster * written / kernel.most_rows));
 }
