@@ -46,23 +46,27 @@ std::vector<double> effects(std::span<const std::vector<double>> launches, std::
   return result;
 }
 
-/// The middle of the widest gap between what pairs take that follow each other, among the gaps that ports of 2 to 12
-/// SMs make below something positive.
-double threshold(std::span<const double> taken, std::size_t sms) {
+/// A gap between what pairs take from each other that follow one another in order.
+struct Gap {
+  double width = 0;
+  double middle = std::numeric_limits<double>::infinity();
+};
+
+/// The gaps that ports of 2 to 12 SMs make below something positive and that are at least half as wide as the widest of
+/// them, wide ones first.
+std::vector<Gap> wide_gaps(std::span<const double> taken, std::size_t sms) {
   std::vector<double> values;
   for (std::size_t i = 0; i < sms; ++i) values.insert(values.end(), &taken[i * sms], &taken[i * sms + i]);
   std::sort(values.begin(), values.end(), std::greater<>());
   const std::size_t most = std::min(values.size() - 1, sms * 11 / 2);
-  double widest = 0;
-  double middle = std::numeric_limits<double>::infinity();
-  for (std::size_t k = std::max<std::size_t>(sms / 2, 1); k <= most; ++k) {
-    const double gap = values[k - 1] - values[k];
-    if (values[k - 1] > 0 && gap > widest) {
-      widest = gap;
-      middle = (values[k] + values[k - 1]) / 2;
-    }
+  std::vector<Gap> gaps;
+  for (std::size_t k = std::max<std::size_t>(sms / 2, 1); k <= most && values[k - 1] > 0; ++k) {
+    gaps.push_back({values[k - 1] - values[k], (values[k] + values[k - 1]) / 2});
   }
-  return middle;
+  std::stable_sort(gaps.begin(), gaps.end(), [](const Gap& a, const Gap& b) { return a.width > b.width; });
+  const auto narrow = [&](const Gap& gap) { return 2 * gap.width < gaps.front().width; };
+  gaps.erase(std::find_if(gaps.begin(), gaps.end(), narrow), gaps.end());
+  return gaps;
 }
 
 /// Correlations of the SMs' rates, in means of their launch, over the launches in which both read, [i * sms + j] for j
@@ -129,6 +133,12 @@ Bonded bonded_by(std::span<const double> bonds, std::size_t sms, double limit) {
   return result;
 }
 
+/// Whether a group has one SM alone. An SM shares its port with its neighbour at least.
+bool has_lone(std::span<const std::int32_t> group_of_sm) {
+  const std::vector<std::vector<std::int32_t>> members = members_of(group_of_sm);
+  return std::any_of(members.begin(), members.end(), [](const auto& group) { return group.size() == 1; });
+}
+
 }  // namespace
 
 std::vector<std::int32_t> connected_groups(std::int32_t sms, std::span<const std::vector<std::int32_t>> companies) {
@@ -171,10 +181,16 @@ PortGroups port_groups(std::span<const std::vector<double>> launches) {
   const std::size_t sms = launches.front().size();
   std::vector<double> taken = effects(launches, sms);
   for (double& effect : taken) effect = -effect;
-  const double limit = threshold(taken, sms);
-  Bonded bonded = bonded_by(taken, sms, limit);
-  PortGroups result{{}, -bonded.weakest_inside, std::min(0.0, -bonded.strongest_outside)};
-  if (bonded.weakest_inside > limit) result.port_of_sm = std::move(bonded.group_of_sm);
+  PortGroups result;
+  for (const Gap& gap : wide_gaps(taken, sms)) {
+    Bonded bonded = bonded_by(taken, sms, gap.middle);
+    const PortGroups found{{}, -bonded.weakest_inside, std::min(0.0, -bonded.strongest_outside)};
+    if (result.weakest_inside == 0) result = found;
+    if (bonded.weakest_inside <= gap.middle || has_lone(bonded.group_of_sm)) continue;
+    result = found;
+    result.port_of_sm = std::move(bonded.group_of_sm);
+    break;
+  }
   return result;
 }
 

@@ -24,9 +24,9 @@ struct PortGroups {
 
 /// Groups of SMs that share a port, from launches in which random SMs read as fast as they could: rates by launch and
 /// SM, 0 for those that did not read. The effect of j on i is i's mean rate with j at work minus that without, over i's
-/// mean. Two SMs are of one group if the mean of both directions lies below the widest gap among the effects; no groups
-/// are told apart if one then has two SMs that do not affect each other so. Throws std::invalid_argument if an SM
-/// always or never reads.
+/// mean. Two SMs are of one group if the mean of both directions lies below a gap among the effects: the widest of
+/// those that leave no SM alone and no two SMs in a group that do not affect each other so. None are told apart if no
+/// gap at least half as wide as the widest does that. Throws std::invalid_argument if an SM always or never reads.
 PortGroups port_groups(std::span<const std::vector<double>> launches);
 
 /// The two sides of the chip that SMs reach the memory by.
