@@ -18,10 +18,10 @@ using base::InputError;
 
 namespace {
 
-constexpr std::array kTeams = {Team::warps, Team::group, Team::seesaw, Team::alone};
+constexpr std::array kTeams = {Team::warps, Team::group, Team::seesaw, Team::alone, Team::portable};
 
 constexpr char letter_of(Team team) {
-  return std::array{'w', 'g', 'm', 'a'}[static_cast<std::size_t>(team)];
+  return std::array{'w', 'g', 'm', 'a', 'p'}[static_cast<std::size_t>(team)];
 }
 
 }  // namespace
@@ -113,6 +113,13 @@ bool fits(const DecodeKernel& kernel, const workloads::Workload& workload) {
   return kernel.masked == masked && kernel.paged == paged;
 }
 
+/// Where a device has wgmma, nothing that does the same by mma.sync is worth a choice (docs/kernels.md).
+bool runs_on(const Device& device, Team team) {
+  const bool has_wgmma = device.compute_capability == 90;
+  if (team == Team::group || team == Team::seesaw) return has_wgmma;
+  return team != Team::portable || !has_wgmma;
+}
+
 /// Each CTA of a cluster finishes as many fragments as the others, at least one.
 bool cluster_fits(const DecodeKernel& kernel, std::int32_t cluster) {
   if (kernel.team == Team::alone) return cluster == 1;
@@ -183,7 +190,7 @@ std::int32_t shared_bytes(const DecodeKernel& kernel, std::int32_t cluster) {
 std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, const Device& device) {
   std::vector<KernelConfig> all;
   const auto add = [&](const DecodeKernel& kernel) {
-    if (!fits(kernel, workload)) return;
+    if (!fits(kernel, workload) || !runs_on(device, kernel.team)) return;
     for (const std::int32_t cluster : {1, 2, 4, 8}) {
       if (!cluster_fits(kernel, cluster) || (cluster > 1 && device.compute_capability < 90)) continue;
       if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
@@ -191,12 +198,7 @@ std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, co
     }
   };
   for (const DecodeKernel& kernel : kernels_for(workload.geometry)) add(kernel);
-  if (is_latent(workload.geometry) && device.compute_capability != 90) {
-    throw base::MissingError("the CUDA kernels for geometry.kind mla need a device of compute capability 9.0");
-  }
-  if (device.compute_capability == 90) {
-    for (const DecodeKernel& kernel : group_kernels_for(workload.geometry)) add(kernel);
-  }
+  for (const DecodeKernel& kernel : group_kernels_for(workload.geometry)) add(kernel);
   return all;
 }
 

@@ -24,7 +24,7 @@ struct KernelConfig {
   std::int32_t stages = 4;   ///< of each warp's ring; 1: a whole-item kernel, whose CTA holds all its tokens at once
   std::int32_t tokens = 16;  ///< KV tokens per stage
   std::int32_t cluster = 1;
-  /// How the CTA's warps share its work: for many packed rows together, by wgmma (compute capability 9.0).
+  /// How the CTA's warps share its work: for many packed rows together, by wgmma (compute capability 9.0) or mma.sync.
   Team team = Team::warps;
   /// Bytes of K and V that a CTA has under way.
   std::int64_t bytes_in_flight(const workloads::Geometry& geometry) const;
@@ -34,7 +34,7 @@ struct KernelConfig {
 };
 
 /// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster; "r8g4s2t16c1" where the warps work together, "r8m8s2t8c1"
-/// where they do so with rows as M, "r1a4s2t16c1" where each has a list of its own.
+/// where they do so with rows as M, "r2p4s2t8c1" by mma.sync, "r1a4s2t16c1" where each has a list of its own.
 std::string to_string(const KernelConfig& config);
 
 /// The same for any cluster: what a kernel file calls it.
@@ -56,9 +56,9 @@ struct Residency {
 };
 
 /// Configs compiled for the workload's dtype, head dimension and layout that the device can run, clusters of 1, 2, 4
-/// and 8 where it has them. Throws InputError naming the key if no kernel is compiled for the geometry
-/// (f32; other head dimensions than 64, 128 and 256; MLA of other shapes than keys of 576 and values of 512),
-/// MissingError without a device, or without one of compute capability 9.0 for MLA.
+/// and 8 where it has them; Team::portable only where it has no wgmma. Throws InputError naming the key if no kernel is
+/// compiled for the geometry (f32; other head dimensions than 64, 128 and 256; MLA of other shapes than keys of 576 and
+/// values of 512), MissingError without a device.
 std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, const Device& device = current_device());
 
 /// The configs without rings, clusters of 16 among them. They run only plans that fits_single_item_kernel() accepts.

@@ -82,6 +82,7 @@ struct KernelProfile {
   double first_round_seconds = 0;  ///< more of the first tile of each stage behind the first one than of later ones
   double partial_tile = 1;         ///< share of a tile's arithmetic that a part of one takes however small it is
   bool refills_after_use = false;  ///< a tile is requested when the one in its place has been worked on
+  bool shares_tiles = false;   ///< the warps multiply a tile together, and write all or none of each eight rows of it
   bool warps_alone = false;    ///< each warp has a part of its CTA's list, and ends its items while the others go on
   double combine_seconds = 0;  ///< warps_alone: of its epilogue, for pieces of an item of which several warps have some
   double single_item_prologue_seconds = 0;  ///< in place of the prologue where each list has one item (single_item())

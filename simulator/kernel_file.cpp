@@ -93,6 +93,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.merge_kernel_seconds_per_split, constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
   take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
   flag(kernel.refills_after_use, "refills_after_use");
+  flag(kernel.shares_tiles, "shares_tiles");
   flag(kernel.warps_alone, "warps_alone");
   take(kernel.combine_seconds, constants.optional_number("combine", "ns", 1e-9, 0, 1e6));
 }

@@ -24,14 +24,10 @@ double further_batches(const KernelProfile& kernel, double splits) {
 /// Rows of a tile of which a kernel whose warps share its tiles writes all or none (gpu/kernels/group_finish.cuh).
 constexpr std::int32_t kRowTile = 8;
 
-bool shares_tiles(const KernelProfile& kernel) {
-  return kernel.instruction == MmaInstruction::wgmma && kernel.most_rows > 0;
-}
-
 /// Rows of a partial result of an output of so many: kernels whose warps share a tile write its row tiles that have
 /// rows, whole.
 std::int32_t written_rows(const KernelProfile& kernel, std::int32_t rows) {
-  return shares_tiles(kernel) ? (rows + kRowTile - 1) / kRowTile * kRowTile : rows;
+  return kernel.shares_tiles ? (rows + kRowTile - 1) / kRowTile * kRowTile : rows;
 }
 
 /// Rows of all partial results.
@@ -219,7 +215,7 @@ double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_
 }
 
 std::int32_t fragments_with_rows(const KernelProfile& kernel, std::int32_t rows) {
-  if (!shares_tiles(kernel) || kernel.merge_fragments == 0) return kernel.merge_fragments;
+  if (!kernel.shares_tiles || kernel.merge_fragments == 0) return kernel.merge_fragments;
   const std::int32_t written = std::min(written_rows(kernel, rows), kernel.most_rows);
   const std::int32_t of_cluster = kernel.merge_fragments * kernel.cluster;
   return std::min(kernel.merge_fragments, std::max(1, of_cluster * written / kernel.most_rows));

@@ -230,6 +230,12 @@ void calibrate_placement(Work& work) {
     if (places.size > 2) large.insert(large.end(), places.seen.begin(), places.seen.end());
   }
   calibrate_ports(work, companies);
+  work.add("sms", static_cast<double>(sms), "SM", "as the driver says");
+  work.add_list(
+      "dispatch_order", fill.order, "SM",
+      fmt::format("SMs of launches of 1 to {} CTAs of which an SM holds one: for {} of them the order's first", sms,
+                  fill.agreeing));
+  if (clusters.empty()) return;  // nothing says which SMs are of one GPC
   const std::vector<std::int32_t> gpcs = connected_groups(sms, companies);
   std::vector<std::int32_t> sizes;
   for (const std::vector<std::int32_t>& members : members_of(gpcs))
@@ -237,13 +243,8 @@ void calibrate_placement(Work& work) {
   const std::string how = fmt::format("SMs that share a cluster or a port; clusters at once:{}", clusters);
   work.add_list("cluster_sms_per_gpc", large_cluster_sms(gpcs, large), "SM",
                 "SMs of each GPC among which clusters of more than two find room; " + how);
-  work.add("sms", static_cast<double>(sms), "SM", "as the driver says");
   work.add_list("sms_per_gpc", sizes, "SM", how);
   work.add_list("gpc_of_sm", gpcs, "1", how);
-  work.add_list(
-      "dispatch_order", fill.order, "SM",
-      fmt::format("SMs of launches of 1 to {} CTAs of which an SM holds one: for {} of them the order's first", sms,
-                  fill.agreeing));
 }
 
 /// Of the device, with what is known of it from the machine `base`.

@@ -21,11 +21,6 @@ using gpu::KernelProbe;
 using gpu::ProbeKind;
 using Json = nlohmann::ordered_json;
 
-KernelConfig without_cluster(KernelConfig config) {
-  config.cluster = 1;
-  return config;
-}
-
 double rounded(double value) {
   return std::stod(fmt::format("{:.5g}", value));
 }
@@ -101,6 +96,7 @@ class Writer {
     add("bytes_in_flight", "byte", c.bytes_in_flight(probed_.geometry), "derived");
     add("tile_tokens", "token", c.warps * c.tokens, "derived");
     add("clusters", "CTA", probed_.clusters);
+    if (c.team != gpu::Team::warps && !alone()) add("shares_tiles", "1", 1, "derived");
     if (!alone()) return;
     add("warps_alone", "1", 1, "derived");
     // A round of one item, of which each warp has a piece, and two items of which two warps have one each.
@@ -349,28 +345,13 @@ const ProbedConfig& merging_like(const ProbedConfig& config, const std::vector<P
   return config;
 }
 
-}  // namespace
-
-std::vector<ProbedConfig> gather(const std::vector<KernelProbe>& probes) {
-  std::vector<ProbedConfig> all;
-  for (const KernelProbe& probe : probes) {
-    const KernelConfig config = without_cluster(probe.config);
-    auto known = std::find_if(all.begin(), all.end(), [&](const ProbedConfig& one) {
-      return one.config == config && one.geometry.head_dim == probe.geometry.head_dim && one.masked == probe.masked;
-    });
-    if (known == all.end()) {
-      all.push_back({config, probe.geometry, probe.masked, {}, {}, {}});
-      known = std::prev(all.end());
-    }
-    known->probes.push_back(probe);
-    const std::vector<std::int32_t>& clusters = known->clusters;
-    if (probe.paged || std::find(clusters.begin(), clusters.end(), probe.config.cluster) != clusters.end()) continue;
-    known->clusters.push_back(probe.config.cluster);
-    const auto workload = gpu::probe_workload(probe.geometry.head_dim, 8, false, probe.masked, 1, 64);
-    known->resources.push_back(gpu::resources(workload, probe.config));
-  }
-  return all;
+/// Whether the variant is of a compiled config that works as none of the probed ones does.
+bool works_otherwise(const Json& variant, const std::vector<ProbedConfig>& probed) {
+  const gpu::Team team = gpu::parse_kernel_config(variant["config"].get<std::string>() + "c1").team;
+  return std::none_of(probed.begin(), probed.end(), [&](const ProbedConfig& one) { return one.config.team == team; });
 }
+
+}  // namespace
 
 std::string changed_kernel_file(const std::string& text, const std::vector<ProbedConfig>& configs,
                                 const ProbeBase& base) {
@@ -386,7 +367,7 @@ std::string changed_kernel_file(const std::string& text, const std::vector<Probe
     variants.push_back(Writer(config, merging_like(config, configs), base, shared_turns).write());
   }
   for (const Json& variant : document["variants"]) {
-    if (!variant.contains("config")) variants.push_back(variant);
+    if (!variant.contains("config") || works_otherwise(variant, configs)) variants.push_back(variant);
   }
   const Json all = std::move(variants);
   document["variants"] = Json::array();

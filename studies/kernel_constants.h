@@ -35,7 +35,8 @@ struct ProbeBase {
   std::string source;        ///< begins each constant's
 };
 
-/// The kernel file `text` with these variants in place of those that have a config. Throws InputError if it is none.
+/// The kernel file `text` with these variants in place of those that have a config, but for configs of teams
+/// (gpu/team.h) of which none is here: a device does not run all kernels. Throws InputError if it is none.
 std::string changed_kernel_file(const std::string& text, const std::vector<ProbedConfig>& configs,
                                 const ProbeBase& base);
 

@@ -195,6 +195,12 @@ std::string name_here(const std::string& machine) {
   return sms == 0 ? machine : fmt::format("{} (sms={})", machine, sms);
 }
 
+/// As the kernels find the device: with what they were compiled for, if that is older, and the room that its CTAs have.
+void limit_to(const gpu::Device& device, simulator::Machine& machine) {
+  machine.compute_capability = fmt::format("{}.{}", device.compute_capability / 10, device.compute_capability % 10);
+  machine.shared_bytes_per_cta = std::min(machine.shared_bytes_per_cta, device.shared_bytes_per_cta);
+}
+
 /// The device with constants of its own.
 Target calibrated_target(const DeviceConstants& constants, const gpu::Device& device) {
   Target result = target_here(constants.machine, constants.kernels);
@@ -203,6 +209,7 @@ Target calibrated_target(const DeviceConstants& constants, const gpu::Device& de
                                        base::printable(constants.machine), result.machine.sms, device.sms));
   }
   result.name = name_here(result.machine.name);
+  limit_to(device, result.machine);
   return result;
 }
 
@@ -214,6 +221,7 @@ Target stand_in_target(const gpu::Device& device) {
   Target result = target(kStandIn, overrides);
   result.name = device.name;
   result.stand_in = true;
+  limit_to(device, result.machine);
   return result;
 }
 
@@ -268,6 +276,7 @@ Target device_target(const DeviceConstants& constants) {
   const bool is_known = std::find(known.begin(), known.end(), calibrated) != known.end();
   Target result = target_here(is_known ? calibrated : machine, std::string(simulator::kOwnKernel));
   result.name = name_here(machine);
+  limit_to(device, result.machine);
   return result;
 }
 

@@ -14,7 +14,6 @@ namespace splitwave::gpu {
 /// is not written.
 template <class Config>
 __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, const Rows& rows) {
-#if __CUDA_ARCH__ >= 900
   if (rows.count <= 0) return;
   constexpr int kColumns = Config::kHeadDim / 8;
   const HeadDivisor heads(rows.head_count);
@@ -31,7 +30,6 @@ __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, co
     ptx::copy_16(to, from, true, kEvictNormal);
   }
   ptx::arrive_after_copies(ptx::shared_address(&cta.control().queries));
-#endif
 }
 
 /// What a kernel keeps of an item, and from item to item.
@@ -45,7 +43,6 @@ using ListState = std::conditional_t<Config::kSeesaw, SeesawState<Config>,
 template <class Config>
 __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index, std::uint32_t ring,
                                                bool& wait_after_fill, ListState<Config>& state) {
-#if __CUDA_ARCH__ >= 900
   const DecodeParams& params = cta.params;
   const auto range_of = [&](const DeviceItem& item) {
     return chunk_range<Config>(item, cta.shift(), cta.rank, member(cta), cta.row_block);
@@ -96,7 +93,6 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     index = item.next;
     item = following;
   }
-#endif
 }
 
 /// The loaders' part of the kernel.
@@ -104,17 +100,15 @@ template <class Config>
 __device__ __forceinline__ void load_lists(const Cta<Config>& cta, std::uint32_t ring) {
   if constexpr (Config::kWorkRegisters > 0) ptx::keep_registers<Config::kLoaderRegisters>();
   const int warp = cta.warp - Config::kWarps;
-  Loader<Config, Part::keys> loader(cta.params, ring + warp * Config::kTokens * 128, 0, warp, cta.row_block, cta.lane);
+  Loader<Config, Part::keys> loader(cta.params, ring + warp * Config::kTokens * 128, Config::kClusters ? cta.rank : 0,
+                                    warp, cta.row_block, cta.lane);
   loader.rewind();
   LatentStage<Config> next;
   for_each_list(cta, [&](int list) { load_list(cta, list, loader, next); });
 }
 
 template <class Config>
-__global__ void __launch_bounds__(Config::kAllThreads, Config::kResident)
-    group_kernel(const __grid_constant__ DecodeParams params) {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  extern __shared__ __align__(1024) unsigned char shared[];
+__device__ __forceinline__ void run_group_cta(const DecodeParams& params, unsigned char* shared) {
   const Cta<Config> cta = place<Config>(params, shared);
   if constexpr (kRecords) begin_recording(cta);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
@@ -139,7 +133,23 @@ __global__ void __launch_bounds__(Config::kAllThreads, Config::kResident)
   ListState<Config> state(cta, ring);
   for_each_list(cta, [&](int list) { run_group_list(cta, list, ring, wait_after_fill, state); });
   if constexpr (kRecords) end_recording(cta);
+}
+
+/// Whether the device that code is compiled for has what the config's kernel needs.
+template <class Config>
+__device__ constexpr bool has_instructions() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  return true;
+#else
+  return Config::kPortable;
 #endif
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::kAllThreads, Config::kResident)
+    group_kernel(const __grid_constant__ DecodeParams params) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  if constexpr (has_instructions<Config>()) run_group_cta<Config>(params, shared);
 }
 
 }  // namespace splitwave::gpu

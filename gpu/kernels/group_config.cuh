@@ -8,9 +8,12 @@ namespace splitwave::gpu {
 
 /// As Config, for kernels whose warps work on a stage together (group.cuh): a stage has 64 tokens, of which each warp
 /// of a warpgroup loads 16, and the CTA has one ring. Where values are narrower than keys they lie in them (MLA):
-/// elements [0, kValueDim) of a key are its value, a stage holds keys alone, and a warpgroup of its own asks for them:
-/// to do so takes as long as a third of a tile's products.
-template <class Element_, int kHeadDim_, int kValueDim_, int kRowTiles_, int kStages_, bool kPaged_, bool kMasked_>
+/// elements [0, kValueDim) of a key are its value, a stage holds keys alone, and warps of their own ask for them: to do
+/// so takes as long as a third of a tile's products.
+/// kPortable: by mma.sync, which all devices from compute capability 8.0 on have, in stages of 32 tokens, of which two
+/// find room in the 99 KB that a CTA has on some of them beside 16 rows.
+template <class Element_, int kHeadDim_, int kValueDim_, int kRowTiles_, int kStages_, bool kPaged_, bool kMasked_,
+          bool kPortable_ = false>
 struct GroupConfig {
   using Element = Element_;
   static constexpr int kHeadDim = kHeadDim_;
@@ -18,20 +21,23 @@ struct GroupConfig {
   static constexpr bool kLatent = kValueDim < kHeadDim;
   static constexpr int kRowTiles = kRowTiles_;
   static constexpr int kRows = kRowTiles * 8;
-  /// A second warpgroup where a thread of one would accumulate more than 128 numbers. Each has its own rows' scores,
-  /// and its own elements of O of all rows.
-  static constexpr int kWarpgroups = kValueDim * kRows > 128 * 128 ? 2 : 1;
-  static constexpr int kWarps = 4 * kWarpgroups;
+  static constexpr bool kPortable = kPortable_;
+  /// 16 tokens of a stage each: so many warps have the scores of the same rows.
+  static constexpr int kChunks = kPortable ? 2 : 4;
+  /// So many times kChunks warps, with the scores of a part of the rows each and, of O, elements of all rows: a second
+  /// warpgroup where a thread of one would accumulate more than 128 numbers; by mma.sync, where warps hide each other's
+  /// latencies, as many as have a row tile.
+  static constexpr int kRowParts = kPortable ? (kRowTiles < 4 ? 2 : 4) : (kValueDim * kRows > 128 * 128 ? 2 : 1);
+  static constexpr int kWarps = kChunks * kRowParts;
   static constexpr int kThreads = kWarps * 32;  ///< that work on items
-  static constexpr int kLoaderThreads = kLatent ? 128 : 0;
+  static constexpr int kLoaderThreads = kLatent ? 32 * kChunks : 0;
   static constexpr int kAllThreads = kThreads + kLoaderThreads;
   /// Registers of a thread where those of loaders are given to the others (setmaxnreg); 0: all have alike.
-  static constexpr int kWorkRegisters = kAllThreads > 256 ? 232 : 0;
+  static constexpr int kWorkRegisters = !kPortable && kAllThreads > 256 ? 232 : 0;
   static constexpr int kLoaderRegisters = 40;
   static_assert(kWorkRegisters == 0 || kWorkRegisters * kThreads + kLoaderRegisters * 128 <= 168 * kAllThreads);
   static constexpr int kStages = kStages_;
-  static constexpr int kTokens = 16;                      ///< that a warp of each warpgroup loads at a time
-  static constexpr int kChunks = 4;                       ///< of so many tokens in a stage
+  static constexpr int kTokens = 16;                      ///< that a warp loads at a time
   static constexpr int kGroupTokens = kChunks * kTokens;  ///< of a stage
   static constexpr bool kPaged = kPaged_;
   static constexpr bool kMasked = kMasked_;
@@ -44,9 +50,9 @@ struct GroupConfig {
 
   static constexpr int kTokenTiles = kTokens / 16;
   static constexpr int kDimTiles = kValueDim / 16;
-  static constexpr int kKeyBlocks = kHeadDim / 64;                 ///< of 64 elements, in which keys and queries lie
-  static constexpr int kDimBlocks = kValueDim / 64 / kWarpgroups;  ///< of 64 elements of O: M of the instruction
-  static constexpr int kScoreTiles = kRowTiles / kWarpgroups;      ///< row tiles whose scores a warpgroup has
+  static constexpr int kKeyBlocks = kHeadDim / 64;           ///< of 64 elements, in which keys and queries lie
+  static constexpr int kWarpDims = kDimTiles / kWarps;       ///< of O's tiles of 16 elements those that a warp has
+  static constexpr int kScoreTiles = kRowTiles / kRowParts;  ///< row tiles of a part
   static constexpr int kFragments = kRowTiles * kDimTiles;
   static constexpr int kBlockBytes = kGroupTokens * 128;
   static constexpr int kTileBytes = kGroupTokens * kHeadDim * 2;
@@ -74,11 +80,15 @@ struct GroupConfig {
 
   static constexpr int shared_bytes(int cluster) { return kReceiveOffset + (cluster > 1 ? 2 * kReceiveBytes : 0); }
 
+  /// Whether a cluster's receive buffers find room.
+  static constexpr bool kClusters = shared_bytes(2) <= 227 * 1024;
+
   static constexpr int kSharedCtas = 227 * 1024 / (shared_bytes(1) + 1024);
   static constexpr int kRegisterCtas = 65536 / (kThreads * 168);
   static constexpr int kResident = kSharedCtas < kRegisterCtas ? (kSharedCtas > 0 ? kSharedCtas : 1) : kRegisterCtas;
 
   static_assert(kHeadDim % 64 == 0 && kValueDim % 64 == 0 && kRowTiles <= 8 && kStages >= 2);
+  static_assert(!kPortable || (kLatent && kRowTiles % kRowParts == 0 && kDimTiles % (4 * kRowParts) == 0));
   static_assert(shared_bytes(1) <= 227 * 1024);
 };
 

@@ -73,16 +73,16 @@ __device__ __forceinline__ void write_group_rows(const Cta<Config>& cta, const R
   const float2 inverse = *reinterpret_cast<const float2*>(&ends.sums[n * 8 + 2 * (cta.lane & 3)]);
   const int row = n * 8 + (cta.lane >> 2);
   char* to = static_cast<char*>(cta.params.output) +
-             (std::int64_t{rows.query_row} + ends.places[row]) * (Config::kValueDim * 2) +
-             warpgroup(cta) * (Config::kDimBlocks * 128) + member(cta) * 32 + (cta.lane & 3) * 4;
+             (std::int64_t{rows.query_row} + ends.places[row]) * (Config::kValueDim * 2) + dim_tile(cta, 0) * 32 +
+             (cta.lane & 3) * 4;
 #pragma unroll
-  for (int d = 0; d < Config::kDimBlocks; ++d) {
+  for (int d = 0; d < Config::kWarpDims; ++d) {
     const float(&o)[4] = acc.o[d][n];
     const std::uint32_t low = ptx::transpose(T::pack(o[0] * inverse.x, o[1] * inverse.y));
     const std::uint32_t high = ptx::transpose(T::pack(o[2] * inverse.x, o[3] * inverse.y));
     if (row < rows.count) {
-      *reinterpret_cast<std::uint32_t*>(to + d * 128) = low;
-      *reinterpret_cast<std::uint32_t*>(to + d * 128 + 16) = high;
+      *reinterpret_cast<std::uint32_t*>(to + d * (Config::kChunks * 32)) = low;
+      *reinterpret_cast<std::uint32_t*>(to + d * (Config::kChunks * 32) + 16) = high;
     }
   }
 }
@@ -95,7 +95,7 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
   const Sink own = slot < 0 ? Sink::output : Sink::partial;
   const Sink sink = cta.shift() > 0 ? Sink::ranks : own;
   store_sums(cta, acc);
-  const RowEnds<Config>& ends = end_rows<4>(cta, rows, sink == Sink::output, meanwhile);
+  const RowEnds<Config>& ends = end_rows<Config::kChunks>(cta, rows, sink == Sink::output, meanwhile);
   const int buffer = item_count & 1;
 #if __CUDA_ARCH__ >= 900
   if (cta.shift() > 0 && item_count == 0) ptx::cluster_wait();
@@ -110,11 +110,10 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
       const float2 sum = *reinterpret_cast<const float2*>(&ends.sums[n * 8 + 2 * (cta.lane & 3)]);
       const float4 total = make_float4(acc.maximum[n][0], sum.x, acc.maximum[n][1], sum.y);
 #pragma unroll
-      for (int d = 0; d < Config::kDimBlocks; ++d) {
+      for (int d = 0; d < Config::kWarpDims; ++d) {
         const float(&o)[4] = acc.o[d][n];
-        const int tile = (warpgroup(cta) * Config::kDimBlocks + d) * 4 + member(cta);
-        hand_on_fragment(cta, n * Config::kDimTiles + tile, make_float4(o[0], o[1], o[2], o[3]), total, sink, buffer,
-                         slot);
+        hand_on_fragment(cta, n * Config::kDimTiles + dim_tile(cta, d), make_float4(o[0], o[1], o[2], o[3]), total,
+                         sink, buffer, slot);
       }
     }
   }

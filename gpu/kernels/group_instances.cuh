@@ -25,6 +25,15 @@ std::array<DecodeKernel, 4> group() {
           group_entry<GroupConfig<Element, kHeadDim, kValueDim, kRowTiles, kStages, true, true>>()};
 }
 
+/// The same of a latent cache by mma.sync.
+template <class Element, int kRowTiles>
+std::array<DecodeKernel, 4> portable() {
+  return {group_entry<GroupConfig<Element, 576, 512, kRowTiles, 2, false, false, true>>(),
+          group_entry<GroupConfig<Element, 576, 512, kRowTiles, 2, true, false, true>>(),
+          group_entry<GroupConfig<Element, 576, 512, kRowTiles, 2, false, true, true>>(),
+          group_entry<GroupConfig<Element, 576, 512, kRowTiles, 2, true, true, true>>()};
+}
+
 /// The same with the rows of a latent cache as M.
 template <class Element>
 std::array<DecodeKernel, 4> seesaw() {
@@ -56,8 +65,9 @@ std::span<const DecodeKernel> d256_group_kernels() {
 /// Multi-head latent attention: keys of 512 latent and 64 rotary elements, whose first 512 are the value.
 template <class Element>
 std::span<const DecodeKernel> latent_group_kernels() {
-  static const auto all = join(group<Element, 576, 2, 2, 512>(), group<Element, 576, 4, 2, 512>(),
-                               group<Element, 576, 8, 2, 512>(), seesaw<Element>());
+  static const auto all =
+      join(group<Element, 576, 2, 2, 512>(), portable<Element, 2>(), group<Element, 576, 4, 2, 512>(),
+           portable<Element, 4>(), group<Element, 576, 8, 2, 512>(), seesaw<Element>(), portable<Element, 8>());
   return all;
 }
 

@@ -71,7 +71,7 @@ __device__ __forceinline__ bool weigh_scores(const Cta<Config>& cta, const Devic
 #pragma unroll
   for (int n = 0; n < Config::kScoreTiles; ++n) {
 #pragma unroll
-    for (int j = 0; j < 2; ++j) outgrown |= x[n][j] > acc.own_maximum(warpgroup(cta), n, j) + kSlack;
+    for (int j = 0; j < 2; ++j) outgrown |= x[n][j] > acc.own_maximum(row_part(cta), n, j) + kSlack;
   }
   outgrown = cta.any(outgrown);
   meanwhile();

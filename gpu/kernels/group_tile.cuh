@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One stage of K and V against the packed query rows by the warps of a CTA together: S^T = K Q^T and O^T = V^T P^T by
-// wgmma, 64 tokens and 64 elements as M, the rows as N. Each warp of a warpgroup has the scores of 16 tokens and, of O,
-// 16 elements of each 64, over all tokens: at the end of an item there is nothing to combine but the sums.
+// wgmma, 64 tokens and 64 elements as M, the rows as N, or the same by mma.sync (portable_tile.cuh). Each warp has the
+// scores of 16 tokens and a part of the rows and, of O, tiles of 16 elements, over all tokens: at the end of an item
+// there is nothing to combine but the sums.
 #pragma once
 
 #include "gpu/kernels/config.cuh"
@@ -13,29 +14,39 @@
 
 namespace splitwave::gpu {
 
-/// The warpgroup, and the warp's place in it.
+/// The part of the rows whose scores the warp has, and which 16 of a stage's tokens. By wgmma: the warpgroup, and the
+/// warp's place in it.
 template <class Config>
-__device__ __forceinline__ int warpgroup(const Cta<Config>& cta) {
-  return Config::kWarpgroups == 1 ? 0 : cta.warp >> 2;
+__device__ __forceinline__ int row_part(const Cta<Config>& cta) {
+  return Config::kRowParts == 1 ? 0 : cta.warp / Config::kChunks;
 }
 template <class Config>
 __device__ __forceinline__ int member(const Cta<Config>& cta) {
-  return Config::kWarpgroups == 1 ? cta.warp : cta.warp & 3;
+  return Config::kRowParts == 1 ? cta.warp : cta.warp % Config::kChunks;
 }
 
-/// Running result of a CTA: lane l of a warpgroup's warp w holds rows 2 * (l % 4) and + 1 of each row tile, elements
-/// 16 w + l / 4 and + 8 of each 64 that the warpgroup has, in the order of Accumulator. The maxima are the same in all
-/// warps.
+/// Which of O's tiles of 16 elements the warp has as its d-th.
+template <class Config>
+__device__ __forceinline__ int dim_tile(const Cta<Config>& cta, int d) {
+  return (row_part(cta) * Config::kWarpDims + d) * Config::kChunks + member(cta);
+}
+
+/// Running result of a CTA: lane l holds rows 2 * (l % 4) and + 1 of each row tile, elements l / 4 and + 8 of each of
+/// its warp's dim_tile(), in the order of Accumulator. The maxima are the same in all warps.
 template <class Config>
 struct GroupAccumulator {
-  float o[Config::kDimBlocks][Config::kRowTiles][4];
-  float sum[Config::kScoreTiles][2];  ///< of the rows whose scores the warpgroup has, over the tokens of this lane
+  float o[Config::kWarpDims][Config::kRowTiles][4];
+  float sum[Config::kScoreTiles][2];  ///< of the rows whose scores the warp has, over the tokens of this lane
   float maximum[Config::kRowTiles][2];
 
-  /// Of the warpgroup's row tile n. Registers have no address: both are named.
-  __device__ __forceinline__ float own_maximum(int warpgroup, int n, int j) const {
-    if constexpr (Config::kWarpgroups == 1) return maximum[n][j];
-    return warpgroup == 0 ? maximum[n][j] : maximum[n + Config::kRowTiles - Config::kScoreTiles][j];
+  /// Of row tile n of a part. Registers have no address: all are named.
+  __device__ __forceinline__ float own_maximum(int part, int n, int j) const {
+    float own = maximum[n][j];
+#pragma unroll
+    for (int p = 1; p < Config::kRowParts; ++p) {
+      if (part == p) own = maximum[p * Config::kScoreTiles + n][j];
+    }
+    return own;
   }
 
   __device__ __forceinline__ void clear() {
@@ -44,7 +55,7 @@ struct GroupAccumulator {
       maximum[n][0] = maximum[n][1] = kNothingSeen;
       if (n < Config::kScoreTiles) sum[n][0] = sum[n][1] = 0;
 #pragma unroll
-      for (int d = 0; d < Config::kDimBlocks; ++d) {
+      for (int d = 0; d < Config::kWarpDims; ++d) {
 #pragma unroll
         for (int j = 0; j < 4; ++j) o[d][n][j] = 0;
       }
@@ -70,7 +81,7 @@ __device__ __forceinline__ void start_keys(std::uint32_t stage, std::uint32_t qu
   }
 }
 
-/// values: the warpgroup's first block of the stage's.
+/// values: the first block of the stage's that the warpgroup has.
 template <class Config>
 __device__ __forceinline__ void start_values(std::uint32_t values, std::uint32_t weights,
                                              GroupAccumulator<Config>& acc) {
@@ -78,7 +89,7 @@ __device__ __forceinline__ void start_values(std::uint32_t values, std::uint32_t
   const std::uint64_t first_a = wgmma::descriptor(values);
   const std::uint64_t first_b = wgmma::descriptor<Config::kWeightRowBytes>(weights);
 #pragma unroll
-  for (int d = 0; d < Config::kDimBlocks; ++d) {
+  for (int d = 0; d < Config::kWarpDims; ++d) {
 #pragma unroll
     for (int k = 0; k < Config::kGroupTokens / 16; ++k) {
       const std::uint64_t a = wgmma::advance(first_a, d * Config::kBlockBytes + k * 2048);
@@ -94,7 +105,7 @@ __device__ __forceinline__ void wait_products(GroupScores<Config>* s, GroupAccum
   wgmma::commit_and_wait();
   if (s != nullptr) wgmma::hold(*s);
 #pragma unroll
-  for (int d = 0; d < Config::kDimBlocks; ++d) wgmma::hold(acc.o[d]);
+  for (int d = 0; d < Config::kWarpDims; ++d) wgmma::hold(acc.o[d]);
 }
 
 /// The greatest of this lane's scores, scaled to base 2. A scale may be negative.
@@ -133,7 +144,7 @@ __device__ __forceinline__ void reduce_rows(float (&x)[kCount][2], int lane, con
 /// Of the CTA's row tiles.
 template <class Config>
 __device__ __forceinline__ int tile_of_lane(const Cta<Config>& cta) {
-  return warpgroup(cta) * Config::kScoreTiles + (cta.lane >> 2) * Config::kScoreTiles / 8;
+  return row_part(cta) * Config::kScoreTiles + (cta.lane >> 2) * Config::kScoreTiles / 8;
 }
 
 /// Brings the maxima up to date: all warps' scores of a row count. All threads.
@@ -149,7 +160,7 @@ __device__ __forceinline__ void raise_group_maxima(const Cta<Config>& cta, LaneM
   for (int n = 0; n < Config::kRowTiles; ++n) {
     float raised[2] = {acc.maximum[n][0], acc.maximum[n][1]};
 #pragma unroll
-    for (int warp = 0; warp < 4; ++warp) {
+    for (int warp = 0; warp < Config::kChunks; ++warp) {
       const float2 x = maxima[warp * (Config::kRows / 2) + n * 4 + (cta.lane & 3)];
       raised[0] = fmaxf(raised[0], x.x);
       raised[1] = fmaxf(raised[1], x.y);
@@ -159,10 +170,10 @@ __device__ __forceinline__ void raise_group_maxima(const Cta<Config>& cta, LaneM
     for (int j = 0; j < 2; ++j) {
       factor[j] = ptx::exp2_approximate(acc.maximum[n][j] - raised[j]);
       acc.maximum[n][j] = raised[j];
-      if (n / Config::kScoreTiles == warpgroup(cta)) acc.sum[n % Config::kScoreTiles][j] *= factor[j];
+      if (n / Config::kScoreTiles == row_part(cta)) acc.sum[n % Config::kScoreTiles][j] *= factor[j];
     }
 #pragma unroll
-    for (int d = 0; d < Config::kDimBlocks; ++d) {
+    for (int d = 0; d < Config::kWarpDims; ++d) {
 #pragma unroll
       for (int j = 0; j < 4; ++j) acc.o[d][n][j] *= factor[j & 1];
     }
@@ -175,14 +186,14 @@ __device__ __forceinline__ void store_weights(const Cta<Config>& cta, const Grou
                                               GroupAccumulator<Config>& acc) {
   using T = ptx::Traits<typename Config::Element>;
   const int token = member(cta) * 16 + (cta.lane >> 2);
-  const int first = warpgroup(cta) * Config::kScoreTiles;
+  const int first = row_part(cta) * Config::kScoreTiles;
   unsigned char* to = cta.shared + Config::kWeightOffset + (cta.lane & 3) * 4;
 #pragma unroll
   for (int n = 0; n < Config::kScoreTiles; ++n) {
     float p[4];
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      p[j] = ptx::exp2_approximate(__fmaf_rn(s[n][j], scale, -acc.own_maximum(warpgroup(cta), n, j & 1)));
+      p[j] = ptx::exp2_approximate(__fmaf_rn(s[n][j], scale, -acc.own_maximum(row_part(cta), n, j & 1)));
       acc.sum[n][j & 1] += p[j];
     }
     unsigned char* at = to + wgmma::swizzled<Config::kWeightRowBytes>(token, first + n);
@@ -196,7 +207,7 @@ template <class Config>
 __device__ __forceinline__ void mask_group(const Cta<Config>& cta, int valid, bool at_edge, const RowMask& mask,
                                            int position, GroupScores<Config>& s) {
   const int token = member(cta) * 16 + (cta.lane >> 2);
-  const int first = warpgroup(cta) * Config::kScoreTiles;
+  const int first = row_part(cta) * Config::kScoreTiles;
 #pragma unroll
   for (int n = 0; n < Config::kScoreTiles; ++n) {
 #pragma unroll
@@ -255,9 +266,10 @@ __device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, con
         const auto p = *reinterpret_cast<const Element*>(weights + wgmma::swizzled<Config::kWeightRowBytes>(token, n) +
                                                          (row & 7) * 2);
 #pragma unroll
-        for (int d = 0; d < Config::kDimBlocks; ++d) {
-          const int block = warpgroup(cta) * Config::kDimBlocks + d;
-          const int element = member(cta) * 16 + (cta.lane >> 2) + (j >> 1) * 8;
+        for (int d = 0; d < Config::kWarpDims; ++d) {
+          constexpr int kTurns = 4 / Config::kChunks;  // in which the warps have a block of 64 elements
+          const int block = row_part(cta) * (Config::kWarpDims / kTurns) + d / kTurns;
+          const int element = (d % kTurns * Config::kChunks + member(cta)) * 16 + (cta.lane >> 2) + (j >> 1) * 8;
           const auto v = *reinterpret_cast<const Element*>(stage + Config::kValueOffset + block * Config::kBlockBytes +
                                                            wgmma::swizzled(token, element >> 3) + (element & 7) * 2);
           acc.o[d][n][j] += static_cast<float>(p) * static_cast<float>(v);

@@ -13,7 +13,8 @@ namespace splitwave::gpu {
 
 template <class Config>
 constexpr Team team_of() {
-  if constexpr (Config::kGroup) return Config::kSeesaw ? Team::seesaw : Team::group;
+  if constexpr (Config::kGroup)
+    return Config::kSeesaw ? Team::seesaw : Config::kPortable ? Team::portable : Team::group;
   if constexpr (Config::kAlone) return Team::alone;
   return Team::warps;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// A latent cache through a group kernel: a warpgroup of its own asks for keys, stage after stage over the ends of
-// items, and the others work on a stage as soon as it is there. Each waits for the other at the stages' barriers alone.
+// A latent cache through a group kernel: warps of their own ask for keys, stage after stage over the ends of items, and
+// the others work on a stage as soon as it is there. Each waits for the other at the stages' barriers alone.
 #pragma once
 
 #include "gpu/kernels/group_stream.cuh"
+#include "gpu/kernels/portable_tile.cuh"
 
 namespace splitwave::gpu {
 
@@ -23,7 +24,6 @@ struct LatentStage {
 
 template <class Config>
 __device__ __forceinline__ void open_stages(const Cta<Config>& cta) {
-#if __CUDA_ARCH__ >= 900
   static_assert(Config::kStages == 2);
   constexpr int kParts = Config::kSeesaw ? 4 : 2;
   for (int i = 0; i < kParts; ++i) {
@@ -33,7 +33,6 @@ __device__ __forceinline__ void open_stages(const Cta<Config>& cta) {
   if constexpr (Config::kSeesaw) {
     for (int i = 0; i < 2; ++i) ptx::init_barrier(ptx::shared_address(&cta.control().weighed[i]), 4);
   }
-#endif
 }
 
 /// What goes on from item to item in the threads that work on them.
@@ -51,10 +50,11 @@ struct LatentState : LatentStage<Config> {
 template <class Config>
 __device__ __forceinline__ void load_list(const Cta<Config>& cta, int list, Loader<Config, Part::keys>& loader,
                                           LatentStage<Config>& next) {
-#if __CUDA_ARCH__ >= 900
   const DecodeParams& params = cta.params;
   const DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, list) : load_item(params, list);
-  loader.start(item, chunk_range<Config>(item, 0, 0, cta.warp - Config::kWarps, cta.row_block));
+  const int shift = Config::kClusters ? cta.shift() : 0;
+  loader.start(item, chunk_range<Config>(item, shift, Config::kClusters ? cta.rank : 0, cta.warp - Config::kWarps,
+                                         cta.row_block));
   const std::uint32_t filled = ptx::shared_address(cta.control().filled);
   const std::uint32_t freed = ptx::shared_address(cta.control().freed);
 #pragma unroll 1
@@ -74,7 +74,40 @@ __device__ __forceinline__ void load_list(const Cta<Config>& cta, int list, Load
     }
     next.next();
   }
-#endif
+}
+
+/// What this thread wrote to shared memory, and its copies, become visible to the products after the next barrier.
+template <class Config>
+__device__ __forceinline__ void publish_to_products() {
+  if constexpr (!Config::kPortable) wgmma::publish();
+}
+
+/// The scores of the stage's tokens.
+template <class Config>
+__device__ __forceinline__ void multiply_latent_keys(const Cta<Config>& cta, std::uint32_t stage,
+                                                     GroupScores<Config>& s, GroupAccumulator<Config>& acc) {
+  if constexpr (Config::kPortable) {
+    multiply_group_keys(cta, stage, s);
+  } else {
+    const std::uint32_t rows = row_part(cta) * (Config::kScoreTiles * 8 * 128);
+    wgmma::fence();
+    start_keys<Config>(stage, ptx::shared_address(cta.shared) + Config::kQueryOffset + rows, s);
+    wait_products<Config>(&s, acc);
+  }
+}
+
+/// Adds the stage's values by their weights.
+template <class Config>
+__device__ __forceinline__ void multiply_latent_values(const Cta<Config>& cta, std::uint32_t stage,
+                                                       GroupAccumulator<Config>& acc) {
+  if constexpr (Config::kPortable) {
+    multiply_group_values(cta, stage, acc);
+  } else {
+    const std::uint32_t elements = row_part(cta) * (Config::kWarpDims * Config::kBlockBytes);
+    wgmma::fence();
+    start_values<Config>(stage + elements, ptx::shared_address(cta.shared) + Config::kWeightOffset, acc);
+    wait_products<Config>(nullptr, acc);
+  }
 }
 
 /// Adds what the item's tokens give.
@@ -82,37 +115,27 @@ template <class Config>
 __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const DeviceItem& item,
                                                    const ChunkRange& range, const Rows& rows, std::uint32_t ring,
                                                    LatentState<Config>& state, GroupAccumulator<Config>& acc) {
-#if __CUDA_ARCH__ >= 900
   const RowMask mask = row_mask(cta.params, item, rows);
-  const std::uint32_t queries =
-      ptx::shared_address(cta.shared) + Config::kQueryOffset + warpgroup(cta) * (Config::kScoreTiles * 8 * 128);
-  const std::uint32_t weights = ptx::shared_address(cta.shared) + Config::kWeightOffset;
-  const std::uint32_t values = ring + warpgroup(cta) * (Config::kDimBlocks * Config::kBlockBytes);
   const int end = item.kv_begin + range.end * Config::kTokens;
 #pragma unroll 1
   for (int position = first_token(cta, item, range); position < end; position += Config::kGroupTokens) {
     unsigned char* const stage = cta.shared + state.stage * Config::kStageBytes;
     ptx::wait_barrier(ptx::shared_address(&cta.control().filled[state.stage]), state.round);
-    wgmma::publish();
+    publish_to_products<Config>();
     GroupScores<Config> s;
-    wgmma::fence();
-    start_keys<Config>(ring + state.stage * Config::kStageBytes, queries, s);
-    wait_products<Config>(&s, acc);
+    multiply_latent_keys(cta, ring + state.stage * Config::kStageBytes, s, acc);
     const bool by_hand = weigh_scores(cta, item, mask, position, state.stage, s, acc, [] {});
-    wgmma::publish();
+    publish_to_products<Config>();
     cta.sync();
     if (Config::kMasked && by_hand) {
       multiply_seen_values(cta, stage, mask, position, acc);
       clear_values(cta, stage);
     }
-    wgmma::fence();
-    start_values<Config>(values + state.stage * Config::kStageBytes, weights, acc);
-    wait_products<Config>(nullptr, acc);
+    multiply_latent_values(cta, ring + state.stage * Config::kStageBytes, acc);
     if (cta.lane == 0) ptx::arrive(ptx::shared_address(&cta.control().freed[state.stage]));
     state.next();
   }
   cta.sync();  // the sums come where the weights are
-#endif
 }
 
 }  // namespace splitwave::gpu

@@ -162,15 +162,10 @@ __device__ __forceinline__ std::uint32_t sm() {
   return number;
 }
 
-// ---- clusters (sm_90) ----------------------------------------------------------------------------------------------
-#if __CUDA_ARCH__ >= 900
+// ---- barriers in shared memory -------------------------------------------------------------------------------------
 
 __device__ __forceinline__ void init_barrier(std::uint32_t barrier, std::uint32_t arrivals) {
   asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals) : "memory");
-}
-
-__device__ __forceinline__ void publish_barriers() {
-  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
 
 /// An arrival of this thread once all copies that it has asked for so far have come.
@@ -180,21 +175,37 @@ __device__ __forceinline__ void arrive_after_copies(std::uint32_t barrier) {
 
 /// An arrival of this thread. What it read before, others may overwrite.
 __device__ __forceinline__ void arrive(std::uint32_t barrier) {
-  asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
-}
-
-/// The one arrival of a phase: it ends when `bytes` have been stored by st.async.
-__device__ __forceinline__ void expect_bytes(std::uint32_t barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+  asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(barrier) : "memory");
 }
 
 __device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_t parity) {
+#if __CUDA_ARCH__ >= 900
   asm volatile(
       "{\n.reg .pred done;\n"
       "again_%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
       "@!done bra again_%=;\n}" ::"r"(barrier),
       "r"(parity)
       : "memory");
+#else
+  asm volatile(
+      "{\n.reg .pred done;\n"
+      "again_%=:\nmbarrier.test_wait.parity.shared.b64 done, [%0], %1;\n"
+      "@!done bra again_%=;\n}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+#endif
+}
+
+// ---- clusters (sm_90) ----------------------------------------------------------------------------------------------
+#if __CUDA_ARCH__ >= 900
+
+__device__ __forceinline__ void publish_barriers() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+
+/// The one arrival of a phase: it ends when `bytes` have been stored by st.async.
+__device__ __forceinline__ void expect_bytes(std::uint32_t barrier, std::uint32_t bytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
 /// Arrival without release: a release here would wait for the thread's own copies from memory (0.5 us).

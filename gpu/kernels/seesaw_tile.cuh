@@ -58,6 +58,11 @@ struct SeesawWeights {
   float sum[2];
 };
 
+template <class Config>
+__device__ __forceinline__ int warpgroup(const Cta<Config>& cta) {
+  return cta.warp >> 2;
+}
+
 /// The lane's first row; the second is 8 later.
 template <class Config>
 __device__ __forceinline__ int first_row(const Cta<Config>& cta) {

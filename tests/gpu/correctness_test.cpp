@@ -37,7 +37,7 @@ using workloads::Workload;
 bool supported(const Workload& w) {
   const auto& g = w.geometry;
   if (g.kind == workloads::AttentionKind::mla) {
-    return g.head_dim == 576 && g.value_dim == 512 && testing::has_latent_kernels();
+    return g.head_dim == 576 && g.value_dim == 512;
   }
   return g.head_dim == 64 || g.head_dim == 128 || g.head_dim == 256;
 }
@@ -383,7 +383,6 @@ TEST_F(Correctness, ClustersTakeOneListEachFromAQueue) {
 TEST_F(Correctness, RefusesWhatNoKernelIsCompiledFor) {
   for (const Workload& w : testing::battery()) {
     if (supported(w) || w.requests.empty()) continue;
-    if (w.geometry.kind == workloads::AttentionKind::mla && !testing::has_latent_kernels()) continue;
     EXPECT_THROW(kernel_configs(w), base::InputError) << w.name;
   }
 }

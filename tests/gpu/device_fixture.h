@@ -32,11 +32,4 @@ class DeviceTest : public ::testing::Test {
   }
 };
 
-/// Latent attention has kernels for compute capability 9.0 alone.
-inline bool has_latent_kernels() {
-  return gpu::current_device().compute_capability == 90;
-}
-#define SPLITWAVE_NEEDS_LATENT_KERNELS() \
-  if (!::splitwave::testing::has_latent_kernels()) GTEST_SKIP() << "latent attention needs compute capability 9.0"
-
 }  // namespace splitwave::testing

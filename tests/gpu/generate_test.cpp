@@ -49,7 +49,6 @@ TEST_F(Generate, SameBitsAsTheCpu) {
 }
 
 TEST_F(Generate, ALatentCacheIsKeysAlone) {
-  SPLITWAVE_NEEDS_LATENT_KERNELS();
   for (const std::int32_t page : {0, 64}) {
     Workload w = testing::decode("latent", testing::mla(16), {100, 0, 33, 1});
     if (page > 0) w = testing::paged(w, page);

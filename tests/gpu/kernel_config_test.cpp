@@ -29,6 +29,9 @@ TEST(KernelConfig, NamesReadBack) {
   const KernelConfig seesaw{8, 8, 2, 8, 1, Team::seesaw};
   EXPECT_EQ(to_string(seesaw), "r8m8s2t8c1");
   EXPECT_EQ(parse_kernel_config("r8m8s2t8c1"), seesaw);
+  const KernelConfig portable{2, 4, 2, 8, 1, Team::portable};
+  EXPECT_EQ(to_string(portable), "r2p4s2t8c1");
+  EXPECT_EQ(parse_kernel_config("r2p4s2t8c1"), portable);
 }
 
 TEST(KernelConfig, BadNamesAreRefused) {
@@ -48,6 +51,27 @@ TEST(KernelConfig, NoKernelIsListedTwice) {
     for (const DecodeKernel& kernel : kernels) functions.insert(kernel.function);
     EXPECT_EQ(functions.size(), kernels.size()) << "head_dim " << kernels.front().head_dim;
   }
+}
+
+/// Row tiles of the configs that a device of this compute capability, with so much shared memory to a CTA, has for
+/// latent attention.
+std::set<std::int32_t> latent_row_tiles(std::int32_t compute_capability, std::int64_t shared_bytes) {
+  Device device;
+  device.compute_capability = compute_capability;
+  device.shared_bytes_per_cta = shared_bytes;
+  std::set<std::int32_t> all;
+  for (const KernelConfig& v : kernel_configs(testing::decode("latent", testing::mla(16), {5}), device)) {
+    EXPECT_EQ(v.team, Team::portable) << to_string(v);
+    EXPECT_EQ(v.cluster, 1) << to_string(v);
+    all.insert(v.row_tiles);
+  }
+  return all;
+}
+
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability": most shared memory of a thread block.
+TEST(KernelConfig, LatentAttentionRunsWithoutWgmma) {
+  EXPECT_EQ(latent_row_tiles(80, 163 << 10), (std::set<std::int32_t>{2, 4, 8})) << "A100";
+  EXPECT_EQ(latent_row_tiles(86, 99 << 10), (std::set<std::int32_t>{2})) << "RTX 30 and, as 8.9, 40";
 }
 
 bool fits(const workloads::Workload& w, const char* schedule, const KernelConfig& v) {

@@ -119,10 +119,38 @@ simulator::KernelProfile profile_of(const ProbedConfig& probed, const char* work
   base.source = "a test";
   const std::string file = changed_kernel_file(simulator::kernel_text("splitwave"), {probed}, base);
   const simulator::KernelFamily family = simulator::parse_kernel(file, "file");
-  const auto all = simulator::alternatives(family, workloads::parse_spec(workload), simulator::load_machine("h200"),
-                                           simulator::kAnyRows);
+  auto all = simulator::alternatives(family, workloads::parse_spec(workload), simulator::load_machine("h200"),
+                                     simulator::kAnyRows);
+  const auto other = [&](const simulator::KernelProfile& kernel) { return kernel.config != to_string(probed.config); };
+  std::erase_if(all, other);
   EXPECT_EQ(all.size(), 1U);
   return all.at(0);
+}
+
+std::vector<std::string> configs_of(const std::string& file) {
+  std::vector<std::string> all;
+  for (const simulator::KernelVariant& variant : simulator::parse_kernel(file, "file").variants) {
+    all.push_back(variant.kernel.config);
+  }
+  return all;
+}
+
+TEST(KernelConstants, WhatTheDeviceDoesNotRunIsKept) {
+  const std::string shipped = simulator::kernel_text("splitwave");
+  const std::vector<std::string> before = configs_of(shipped);
+  ProbeBase base;
+  base.source = "a test";
+  const std::vector<std::string> after = configs_of(changed_kernel_file(shipped, {probed_config()}, base));
+  const auto of_team = [](const std::vector<std::string>& configs, char team) {
+    return std::count_if(configs.begin(), configs.end(),
+                         [&](const std::string& config) { return config.size() > 2 && config[2] == team; });
+  };
+  EXPECT_EQ(of_team(after, 'w'), 1);
+  EXPECT_GT(of_team(before, 'w'), 1);
+  for (const char team : {'g', 'm', 'a', 'p'}) {
+    EXPECT_GT(of_team(before, team), 0) << team;
+    EXPECT_EQ(of_team(after, team), of_team(before, team)) << team;
+  }
 }
 
 TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {

@@ -27,13 +27,7 @@ using testing::same_bits;
 using workloads::Tensors;
 using workloads::Workload;
 
-class Latent : public testing::DeviceTest {
- protected:
-  void SetUp() override {
-    testing::DeviceTest::SetUp();
-    if (!IsSkipped() && !HasFatalFailure()) SPLITWAVE_NEEDS_LATENT_KERNELS();
-  }
-};
+class Latent : public testing::DeviceTest {};
 
 Workload latent(std::int32_t heads, const std::vector<std::int32_t>& lengths, workloads::Dtype dtype,
                 std::int32_t page) {

@@ -65,7 +65,6 @@ TEST_F(SharedMerge, IsRightAndSteady) {
 }
 
 TEST_F(SharedMerge, OfLatentAttentionToo) {
-  SPLITWAVE_NEEDS_LATENT_KERNELS();
   int runs = 0;
   for (const std::int32_t heads : {16, 37, 128}) {
     const Workload w = testing::decode("shared", testing::mla(heads), {9000, 700});

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string>
 
 #include "base/error.h"
 #include "schedules/schedules.h"
@@ -84,6 +85,26 @@ TEST(Alternatives, MultiplyByWgmmaOnlyWhereTheMachineHasIt) {
   for (const KernelProfile& kernel : alternatives(own(), workload, h200(), workload.geometry.group())) {
     EXPECT_EQ(kernel.instruction, MmaInstruction::wgmma) << kernel.config;
   }
+}
+
+/// Configs for latent attention of so many heads, without clusters and stages.
+std::set<std::string> latent_configs(const char* machine, std::int32_t heads) {
+  const workloads::Workload workload =
+      workloads::parse_spec("h=" + std::to_string(heads) + "/1,d=576,dv=512,kind=mla:1q1s1k");
+  std::set<std::string> all;
+  for (const KernelProfile& kernel : alternatives(own(), workload, load_machine(machine), heads)) {
+    all.insert(kernel.config.substr(0, 3));
+  }
+  return all;
+}
+
+TEST(Alternatives, WithoutWgmmaLatentAttentionHasPortableKernels) {
+  using Names = std::set<std::string>;
+  EXPECT_EQ(latent_configs("h200-calibrated", 16), (Names{"r2g"}));
+  EXPECT_EQ(latent_configs("h200-calibrated", 64), (Names{"r8g", "r8m"}));
+  EXPECT_EQ(latent_configs("a100", 16), (Names{"r2p"}));
+  EXPECT_EQ(latent_configs("a100", 64), (Names{"r8p"}));
+  EXPECT_EQ(latent_configs("rtx-4090", 64), (Names{"r2p"})) << "99 KB for a CTA";
 }
 
 TEST(Alternatives, OtherGeometriesHaveNone) {

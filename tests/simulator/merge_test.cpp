@@ -120,7 +120,7 @@ TEST(Merge, RowTilesOfTilesThatWarpsShareAreWrittenWhole) {
   kernel.merge_kernel_bytes_per_second = kTwoPartials / (6 * kMs);
   kernel.most_rows = 64;
   const double rows = seconds({1000, 1000}, MergeKind::kernel, toy::machine(2), kernel);
-  kernel.instruction = MmaInstruction::wgmma;
+  kernel.shares_tiles = true;
   EXPECT_NEAR(seconds({1000, 1000}, MergeKind::kernel, toy::machine(2), kernel) - rows, 7 * 6 * kMs, 1e-6);
 }
 
@@ -186,7 +186,7 @@ TEST(Merge, KernelsWhoseWarpsShareTilesLeaveOutRowTilesWithoutRows) {
   kernel.merge_warps = 8;
   kernel.most_rows = 64;
   EXPECT_EQ(fragments_with_rows(kernel, 9), 64);
-  kernel.instruction = MmaInstruction::wgmma;
+  kernel.shares_tiles = true;
   EXPECT_EQ(fragments_with_rows(kernel, 8), 8);
   EXPECT_EQ(fragments_with_rows(kernel, 9), 16);
   EXPECT_EQ(fragments_with_rows(kernel, 64), 64);
