@@ -85,7 +85,8 @@ double Engine::fill_seconds(double bytes, const Fill& start) const {
 /// each item's last tile, and nothing new is asked for in its place: a CTA with many short items falls behind those
 /// with few long ones, which take what it leaves; where all have the same length nobody gains. A cluster waits for the
 /// last of its CTAs, in a memory that serves at random, 1 + ln c times as long: equal items, too, for the ln c, in a
-/// queue that is shorter by the share of the time that all CTAs wait.
+/// queue that is shorter by the share of the time that all CTAs wait. Threads that have to load something else before
+/// they ask for more, behind all that they asked for before, stop for as long as that takes.
 double Engine::queue_seconds(double bytes, const Fill& start) const {
   if (!kernel_->refills_after_use || kernel_->warps_alone || start.arithmetic_bound || start.share <= 0) return 0;
   const double queue = work_->queued_bytes / start.share;
@@ -97,7 +98,7 @@ double Engine::queue_seconds(double bytes, const Fill& start) const {
   const double stream = bytes / start.share;
   const double less = stream - last * lone;
   const double together = (std::sqrt(less * less + 4 * last * queue * stream) - stream - last * lone) / 2;
-  return (queue - lone) * shorter * (1 + last) + std::max(0.0, together);
+  return (queue - lone) * (shorter * (1 + last) + kernel_->item_stops) + std::max(0.0, together);
 }
 
 /// Leads `slot` from `time` through `lead` seconds to the stream of its next item that has any tokens, or to its end.

@@ -83,6 +83,7 @@ struct KernelProfile {
   double partial_tile = 1;         ///< share of a tile's arithmetic that a part of one takes however small it is
   bool refills_after_use = false;  ///< a tile is requested when the one in its place has been worked on
   bool shares_tiles = false;   ///< the warps multiply a tile together, and write all or none of each eight rows of it
+  double item_stops = 0;       ///< turns of its window for which a CTA asks for nothing between two items
   bool warps_alone = false;    ///< each warp has a part of its CTA's list, and ends its items while the others go on
   double combine_seconds = 0;  ///< warps_alone: of its epilogue, for pieces of an item of which several warps have some
   double single_item_prologue_seconds = 0;  ///< in place of the prologue where each list has one item (single_item())

@@ -94,6 +94,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
   flag(kernel.refills_after_use, "refills_after_use");
   flag(kernel.shares_tiles, "shares_tiles");
+  take(kernel.item_stops, constants.optional_number("item_stops", "1", 1, 0, 100));
   flag(kernel.warps_alone, "warps_alone");
   take(kernel.combine_seconds, constants.optional_number("combine", "ns", 1e-9, 0, 1e6));
 }

@@ -77,6 +77,13 @@ TEST(Start, AShortItemWaitsForTheWindowsOfOthersWhereTheMemoryIsFull) {
   for (std::size_t i = 2; i < 5; ++i) {
     EXPECT_NEAR(spans[i].end_seconds - spans[i - 1].end_seconds, wait + 2 * kUs, kTolerance * kUs);
   }
+  // A CTA that asks for nothing until its ring is there falls behind by the whole queue, whatever its items.
+  kernel.item_stops = 1;
+  const auto stopped = simulate(workload, plan, machine, kernel, {.spans = true}).spans;
+  for (std::size_t i = 2; i < 5; ++i) {
+    EXPECT_NEAR(stopped[i].end_seconds - stopped[i - 1].end_seconds, wait + (4 - 1.2 + 2) * kUs, kTolerance * kUs);
+  }
+  kernel.item_stops = 0;
   const workloads::Workload equal = toy::workload({10, 10, 10, 10});
   plan = toy::one_cta_each(equal);
   plan.cta_begin = {0, 2, 4};
