@@ -18,20 +18,20 @@ bool is_masked(const Workload& workload) {
   return (g.causal || g.window.has_value()) && workloads::max_query_len(workload) > 1;
 }
 
-/// Whether the machine has the variant's instruction and room for a CTA of it. Kernels that share tiles by mma.sync
+/// Whether the machine takes the kernel's instruction: wgmma where it has that. Kernels that share tiles by mma.sync
 /// stand in for those with wgmma (gpu/kernel_config.cpp).
-bool runs_on(const Machine& machine, const KernelProfile& kernel) {
+bool takes_instruction(const Machine& machine, const KernelProfile& kernel) {
   const bool wgmma = kernel.instruction == MmaInstruction::wgmma;
-  if (wgmma != has_wgmma(machine) && (wgmma || kernel.shares_tiles)) return false;
-  return kernel.shared_bytes <= machine.shared_bytes_per_cta;
+  return wgmma == has_wgmma(machine) || (!wgmma && !kernel.shares_tiles);
 }
 
 bool covers(const KernelVariant& variant, const workloads::Geometry& g, const Machine& machine, bool masked) {
-  if (!runs_on(machine, variant.kernel)) return false;
+  if (!takes_instruction(machine, variant.kernel)) return false;
   const bool latent = g.kind == workloads::AttentionKind::mla;
   if (latent != (variant.value_dim > 0) || g.value_dim != (latent ? variant.value_dim : g.head_dim)) return false;
   return !variant.kernel.config.empty() && g.head_dim >= variant.head_dim_least &&
-         g.head_dim <= variant.head_dim_most && g.dtype != workloads::Dtype::f32 && variant.kernel.masked == masked;
+         g.head_dim <= variant.head_dim_most && g.dtype != workloads::Dtype::f32 && variant.kernel.masked == masked &&
+         ctas_per_sm(machine, variant.kernel) > 0;
 }
 
 /// The variant's kernel with clusters of this size.

@@ -209,7 +209,6 @@ Target calibrated_target(const DeviceConstants& constants, const gpu::Device& de
                                        base::printable(constants.machine), result.machine.sms, device.sms));
   }
   result.name = name_here(result.machine.name);
-  limit_to(device, result.machine);
   return result;
 }
 
@@ -221,7 +220,19 @@ Target stand_in_target(const gpu::Device& device) {
   Target result = target(kStandIn, overrides);
   result.name = device.name;
   result.stand_in = true;
-  limit_to(device, result.machine);
+  return result;
+}
+
+/// The device by what is known of it.
+Target known_target(const DeviceConstants& constants, const gpu::Device& device) {
+  if (!constants.machine.empty()) return calibrated_target(constants, device);
+  const std::string machine = machine_of_device(device.name);
+  if (machine.empty()) return stand_in_target(device);
+  const std::vector<std::string> known = simulator::machine_names();
+  const std::string calibrated = machine + "-calibrated";
+  const bool is_known = std::find(known.begin(), known.end(), calibrated) != known.end();
+  Target result = target_here(is_known ? calibrated : machine, std::string(simulator::kOwnKernel));
+  result.name = name_here(machine);
   return result;
 }
 
@@ -268,14 +279,7 @@ void require_cuda_timelines() {
 Target device_target(const DeviceConstants& constants) {
   require_cuda();
   const gpu::Device device = gpu::current_device();
-  if (!constants.machine.empty()) return calibrated_target(constants, device);
-  const std::string machine = machine_of_device(device.name);
-  if (machine.empty()) return stand_in_target(device);
-  const std::vector<std::string> known = simulator::machine_names();
-  const std::string calibrated = machine + "-calibrated";
-  const bool is_known = std::find(known.begin(), known.end(), calibrated) != known.end();
-  Target result = target_here(is_known ? calibrated : machine, std::string(simulator::kOwnKernel));
-  result.name = name_here(machine);
+  Target result = known_target(constants, device);
   limit_to(device, result.machine);
   return result;
 }

@@ -139,6 +139,15 @@ bool has_lone(std::span<const std::int32_t> group_of_sm) {
   return std::any_of(members.begin(), members.end(), [](const auto& group) { return group.size() == 1; });
 }
 
+/// The groups of SMs that take more than `limit` from each other, told apart if all pairs of a group do and no SM is
+/// alone.
+PortGroups groups_beyond(std::span<const double> taken, std::size_t sms, double limit) {
+  Bonded bonded = bonded_by(taken, sms, limit);
+  PortGroups result{{}, -bonded.weakest_inside, std::min(0.0, -bonded.strongest_outside)};
+  if (bonded.weakest_inside > limit && !has_lone(bonded.group_of_sm)) result.port_of_sm = std::move(bonded.group_of_sm);
+  return result;
+}
+
 }  // namespace
 
 std::vector<std::int32_t> connected_groups(std::int32_t sms, std::span<const std::vector<std::int32_t>> companies) {
@@ -181,17 +190,12 @@ PortGroups port_groups(std::span<const std::vector<double>> launches) {
   const std::size_t sms = launches.front().size();
   std::vector<double> taken = effects(launches, sms);
   for (double& effect : taken) effect = -effect;
-  PortGroups result;
+  std::vector<PortGroups> tried;
   for (const Gap& gap : wide_gaps(taken, sms)) {
-    Bonded bonded = bonded_by(taken, sms, gap.middle);
-    const PortGroups found{{}, -bonded.weakest_inside, std::min(0.0, -bonded.strongest_outside)};
-    if (result.weakest_inside == 0) result = found;
-    if (bonded.weakest_inside <= gap.middle || has_lone(bonded.group_of_sm)) continue;
-    result = found;
-    result.port_of_sm = std::move(bonded.group_of_sm);
-    break;
+    tried.push_back(groups_beyond(taken, sms, gap.middle));
+    if (!tried.back().port_of_sm.empty()) return tried.back();
   }
-  return result;
+  return tried.empty() ? PortGroups{} : tried.front();
 }
 
 SideGroups side_groups(std::span<const std::vector<double>> launches) {

@@ -36,8 +36,7 @@ __device__ __forceinline__ void multiply_group_keys(const Cta<Config>& cta, std:
     }
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
-      const int k = first + i;
-      ptx::load_matrices(a[i], (keys ^ ((k & 3) << 5)) + (k >> 2) * Config::kBlockBytes);
+      ptx::load_matrices(a[i], key_tile<Config>(keys, first + i));
     }
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
@@ -67,7 +66,7 @@ __device__ __forceinline__ void multiply_group_values(const Cta<Config>& cta, st
   static_assert(Config::kRowTiles % 2 == 0 && Config::kChunks == 2 && Config::kWarpDims % kDims == 0);
   const int token = (cta.lane >> 4) * 8 + (cta.lane & 7);
   const std::uint32_t weights = ptx::shared_address(cta.shared) + Config::kWeightOffset;
-  const int begin = dim_tile(cta, 0);  // the warp's next ones are two further each
+  const int begin = dim_tile(cta, 0);  // the warp's next ones are kChunks further each
   const std::uint32_t values = stage + Config::kValueOffset + (begin >> 2) * Config::kBlockBytes +
                                tile_offset<Config>(token, 2 * (begin & 3) + (cta.lane >> 3 & 1));
 #pragma unroll
@@ -84,8 +83,7 @@ __device__ __forceinline__ void multiply_group_values(const Cta<Config>& cta, st
       std::uint32_t a[kDims][4];
 #pragma unroll
       for (int j = 0; j < kDims; ++j) {
-        const int d = first + j;
-        ptx::load_matrices_transposed(a[j], (values ^ ((d & 1) << 6)) + (d >> 1) * Config::kBlockBytes + i * 2048);
+        ptx::load_matrices_transposed(a[j], value_tile<Config>(values, i, Config::kChunks * (first + j)));
       }
 #pragma unroll
       for (int j = 0; j < kDims; ++j) {

@@ -107,7 +107,7 @@ template <class Config>
 __device__ __forceinline__ std::uint32_t key_tile(std::uint32_t base, int index) {
   const int i = index % Config::kTokenTiles;
   const int k = index / Config::kTokenTiles;
-  return (base ^ ((k & 3) << 5)) + (k >> 2) * (Config::kTokens * 128) + i * 2048;
+  return (base ^ ((k & 3) << 5)) + (k >> 2) * Config::kBlockBytes + i * 2048;
 }
 
 /// Scores of a chunk, scaled to base 2: [0] = (token, row), [1] = (token, row + 1), [2], [3] = 8 tokens later, with
@@ -251,7 +251,7 @@ __device__ __forceinline__ std::uint32_t value_address(std::uint32_t stage, int 
 
 template <class Config>
 __device__ __forceinline__ std::uint32_t value_tile(std::uint32_t base, int i, int d) {
-  return (base ^ ((d & 3) << 5)) + (d >> 2) * (Config::kTokens * 128) + i * 2048;
+  return (base ^ ((d & 3) << 5)) + (d >> 2) * Config::kBlockBytes + i * 2048;
 }
 
 /// The first kAhead operands of V, dimension tiles fastest; asked for before the softmax, whose time covers theirs.
