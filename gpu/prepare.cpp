@@ -268,7 +268,8 @@ Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelCon
 Workspace::Workspace(const Capacity& room) : capacity(room) {
   const auto slots = static_cast<std::size_t>(capacity.partials);
   const auto rows = static_cast<std::size_t>(capacity.row_tiles) * 8;
-  tables = DeviceBuffer<std::byte>(merges_offset() + static_cast<std::size_t>(capacity.merges) * sizeof(DeviceMerge));
+  tables = DeviceBuffer<std::byte>(merges_offset() + static_cast<std::size_t>(capacity.merges) * sizeof(DeviceMerge) +
+                                   kMostItemsAhead * sizeof(DeviceItem));
   partials = DeviceBuffer<float>(slots * rows * static_cast<std::size_t>(capacity.value_dim));
   partial_sums = DeviceBuffer<float>(slots * kMostCluster * rows * 2);
   control = DeviceBuffer<std::uint32_t>(2 + slots * kMostCluster);

@@ -27,7 +27,7 @@ struct Workspace {
   void reset_control() { control.fill_bytes(0); }
 
   Capacity capacity;
-  DeviceBuffer<std::byte> tables;  ///< items, then merges
+  DeviceBuffer<std::byte> tables;  ///< items, then merges, then room for kernels that read ahead of the items
   DeviceBuffer<float> partials;
   DeviceBuffer<float> partial_sums;
   DeviceBuffer<std::uint32_t> control;  ///< queue, error, arrivals

@@ -97,9 +97,6 @@ class Writer {
     add("tile_tokens", "token", c.warps * c.tokens, "derived");
     add("clusters", "CTA", probed_.clusters);
     if (c.team != gpu::Team::warps && !alone()) add("shares_tiles", "1", 1, "derived");
-    // Its threads wait for the next item's queries behind the keys that they have asked for; a latent cache's do not.
-    if (c.team == gpu::Team::group && probed_.geometry.kind != workloads::AttentionKind::mla)
-      add("item_stops", "1", 1, "derived");
     if (!alone()) return;
     add("warps_alone", "1", 1, "derived");
     // A round of one item, of which each warp has a piece, and two items of which two warps have one each.

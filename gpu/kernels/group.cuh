@@ -10,28 +10,6 @@
 
 namespace splitwave::gpu {
 
-/// Requests the item's query rows, in blocks of 64 elements. Rows that do not exist repeat the last one: what they give
-/// is not written.
-template <class Config>
-__device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, const Rows& rows) {
-  if (rows.count <= 0) return;
-  constexpr int kColumns = Config::kHeadDim / 8;
-  const HeadDivisor heads(rows.head_count);
-  // Unrolled, a latent cache's wide rows took registers for every place of theirs throughout the kernel.
-#pragma unroll(Config::kLatent ? 1 : Config::kRows* kColumns / Config::kThreads)
-  for (int first = 0; first < Config::kRows * kColumns; first += Config::kThreads) {
-    const int index = first + static_cast<int>(threadIdx.x);
-    const int row = index / kColumns;
-    const int column = index % kColumns;
-    const char* from = static_cast<const char*>(cta.params.q) +
-                       row_index(rows, heads, min(row, rows.count - 1)) * (Config::kHeadDim * 2) + column * 16;
-    const std::uint32_t to = ptx::shared_address(cta.shared) + Config::kQueryOffset +
-                             (column >> 3) * Config::kQueryBlockBytes + row * 128 + (((column & 7) ^ (row & 7)) << 4);
-    ptx::copy_16(to, from, true, kEvictNormal);
-  }
-  ptx::arrive_after_copies(ptx::shared_address(&cta.control().queries));
-}
-
 /// What a kernel keeps of an item, and from item to item.
 template <class Config>
 using ItemAccumulator = std::conditional_t<Config::kSeesaw, SeesawAccumulator<Config>, GroupAccumulator<Config>>;
@@ -48,13 +26,8 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     return chunk_range<Config>(item, cta.shift(), cta.rank, member(cta), cta.row_block);
   };
   DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, index) : load_item(params, index);
-  if (!wait_after_fill) request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
-  state.start(item, range_of(item));
-  if (wait_after_fill) {
-    ptx::wait_for_previous_kernel();
-    request_group_queries(cta, rows_of<Config>(params, item, cta.row_block));
-    wait_after_fill = false;
-  }
+  state.start(cta, item, range_of(item), wait_after_fill);
+  wait_after_fill = false;
   ItemAccumulator<Config> acc;
   Pending pending;
 #pragma unroll 1
@@ -66,9 +39,8 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     count_visit(cta, item, index);
     if constexpr (kRecords) begin_item(cta, index);
     acc.clear();
+    state.take_queries(cta, active);
     if (active) {
-      ptx::wait_barrier(ptx::shared_address(&cta.control().queries), state.queries);
-      state.queries ^= 1;
       if constexpr (Config::kLatent) {
         stream_latent_item(cta, item, range, rows, ring, state, acc);
       } else {
@@ -76,11 +48,8 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
       }
     }
     if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
-    const DeviceItem following = more ? load_item(params, item.next) : item;
-    const auto go_on = [&] {
-      state.end_item(range);
-      if (more) request_group_queries(cta, rows_of<Config>(params, following, cta.row_block));
-    };
+    state.ask_for_following(cta, item);
+    const auto go_on = [&] { state.end_item(cta, range, more); };
     if (active) {
       const int slot = item.parts > 1 ? item.slot_begin + item.part : -1;
       finish_group_item(cta, rows, slot, state.item_count++, acc, go_on);
@@ -91,7 +60,7 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     merge_items(cta, item, active, pending);
     if (!more) return;
     index = item.next;
-    item = following;
+    item = state.following(cta, item, range);
   }
 }
 
@@ -100,8 +69,8 @@ template <class Config>
 __device__ __forceinline__ void load_lists(const Cta<Config>& cta, std::uint32_t ring) {
   if constexpr (Config::kWorkRegisters > 0) ptx::keep_registers<Config::kLoaderRegisters>();
   const int warp = cta.warp - Config::kWarps;
-  Loader<Config, Part::keys> loader(cta.params, ring + warp * Config::kTokens * 128, Config::kClusters ? cta.rank : 0,
-                                    warp, cta.row_block, cta.lane);
+  Loader<Config> loader(cta.params, ring + warp * Config::kTokens * 128, Config::kClusters ? cta.rank : 0, warp,
+                        cta.row_block, cta.lane);
   loader.rewind();
   LatentStage<Config> next;
   for_each_list(cta, [&](int list) { load_list(cta, list, loader, next); });
@@ -115,7 +84,6 @@ __device__ __forceinline__ void run_group_cta(const DecodeParams& params, unsign
   if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
   open_receivers(cta);
   if (threadIdx.x == 0) {
-    ptx::init_barrier(ptx::shared_address(&cta.control().queries), Config::kThreads);
     if constexpr (Config::kLatent) open_stages(cta);
   }
   __syncthreads();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "gpu/kernels/config.cuh"
+#include "gpu/kernels/params.h"
 
 namespace splitwave::gpu {
 
@@ -63,8 +64,14 @@ struct GroupConfig {
   static constexpr int kFragmentBytes = kFragments * 512;
   static constexpr int kSumBytes = kRows * 8;
 
-  // Shared memory: the ring, the queries, P, the warps' maxima and sums, the rows' sums and places, control, receive
-  // buffers.
+  /// Entries of the table that are asked for ahead (group_loader.cuh), not of a latent cache: as many as the ring has
+  /// stages, and places for those that are still to be read.
+  static constexpr int kItemsAhead = kStages;
+  static constexpr int kItemPlaces = kLatent ? 0 : 8;
+  static_assert(kLatent || (2 * kItemsAhead <= kItemPlaces && kItemsAhead <= kMostItemsAhead));
+
+  // Shared memory: the ring, the queries, P, the warps' maxima and sums, the rows' sums and places, control, entries of
+  // the table, receive buffers.
   static constexpr int kQueryBlockBytes = kRows * 128;  ///< 64 elements of all rows
   static constexpr int kWeightRowBytes = kRows * 2;     ///< of P: all rows of a token
   static constexpr int kQueryOffset = kStages * kStageBytes;
@@ -76,7 +83,8 @@ struct GroupConfig {
   static constexpr int kControlOffset = kRowEndsOffset + kRows * 8;
   static constexpr int kReceivedBytes = kFragmentBytes;
   static constexpr int kReceiveBytes = kReceivedBytes + 8 * kSumBytes;
-  static constexpr int kReceiveOffset = kControlOffset + 1024;
+  static constexpr int kItemsOffset = kControlOffset + 1024;
+  static constexpr int kReceiveOffset = kItemsOffset + kItemPlaces * static_cast<int>(sizeof(DeviceItem));
 
   static constexpr int shared_bytes(int cluster) { return kReceiveOffset + (cluster > 1 ? 2 * kReceiveBytes : 0); }
 

@@ -3,15 +3,10 @@
 #pragma once
 
 #include "gpu/kernels/finish.cuh"
+#include "gpu/kernels/group_loader.cuh"
 #include "gpu/kernels/group_tile.cuh"
 
 namespace splitwave::gpu {
-
-/// Place of a packed row in [query token][query head].
-__device__ __forceinline__ std::int64_t row_index(const Rows& rows, const HeadDivisor& heads, int row) {
-  const int head = rows.row_begin + row;
-  return rows.query_row + std::int64_t{heads.divide(head)} * (rows.query_heads - rows.head_count) + head;
-}
 
 /// What the end of an item needs of each row.
 template <class Config>

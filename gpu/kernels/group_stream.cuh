@@ -2,43 +2,64 @@
 // An item's tokens through a group kernel: stage after stage of keys and values becomes scores, weights and O.
 #pragma once
 
+#include "gpu/kernels/group_loader.cuh"
 #include "gpu/kernels/group_tile.cuh"
-#include "gpu/kernels/loader.cuh"
 
 namespace splitwave::gpu {
 
-/// What goes on from item to item. Keys and values have loaders of their own: the place of a stage's keys is free, and
-/// asked for anew, before that of its values.
+/// What goes on from item to item.
 template <class Config>
 struct GroupState {
-  Loader<Config, Part::keys> keys;
-  Loader<Config, Part::values> values;
-  int stage = 0;              ///< that the next tokens are in
-  int item_count = 0;         ///< finished
-  std::uint32_t queries = 0;  ///< parity of the barrier of the queries that come next
+  GroupLoader<Config> loader;
+  int stage = 0;       ///< that the next tokens are in
+  int item_count = 0;  ///< finished
+  int taken = 0;       ///< items of the list that are done
 
-  /// ring: of the CTA.
-  __device__ __forceinline__ GroupState(const Cta<Config>& cta, std::uint32_t ring)
-      : keys(cta.params, ring + cta.warp * Config::kTokens * 128, cta.rank, cta.warp, cta.row_block, cta.lane),
-        values(cta.params, ring + cta.warp * Config::kTokens * 128, cta.rank, cta.warp, cta.row_block, cta.lane) {}
+  __device__ __forceinline__ GroupState(const Cta<Config>& cta, std::uint32_t ring) : loader(cta, ring) {}
 
-  /// Fills the ring from its first stage on, with `range` of the item and what follows.
-  __device__ __forceinline__ void start(const DeviceItem& item, const ChunkRange& range) {
+  /// Fills the ring from its first stage on, with `range` of the list's first item and what follows. The item's queries
+  /// come with its first keys or, where these are asked for before the previous kernel has ended, after all of them.
+  __device__ __forceinline__ void start(const Cta<Config>& cta, const DeviceItem& item, const ChunkRange& range,
+                                        bool wait_after_fill) {
     stage = 0;
-    keys.start(item, range);
-    values.start(item, range);
-    keys.rewind();
-    values.rewind();
-#pragma unroll 1
-    for (int i = 0; i < Config::kStages; ++i) {
-      keys.fill_next();
-      values.fill_next();
+    taken = 0;
+    const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
+    if (!wait_after_fill) request_group_queries(cta, rows, Config::kQueryOffset);
+    loader.start(cta, item, range);
+    if (wait_after_fill) {
+      ptx::wait_for_previous_kernel();
+      request_group_queries(cta, rows, Config::kQueryOffset);
+      ptx::commit_copies();
+      ptx::wait_copies<0>();
     }
   }
 
+  /// A list's further items have their queries in a stage of their own. All threads.
+  __device__ __forceinline__ void take_queries(const Cta<Config>& cta, bool active) {
+    if (taken == 0) return;
+    ptx::wait_copies<2 * Config::kStages - 1>();
+    if (active) move_group_queries(cta, cta.shared + stage * Config::kStageBytes);
+    wgmma::publish();
+    cta.sync();
+    loader.fill_keys(cta, false);
+    loader.fill_values();
+    next_stage();
+  }
+
+  __device__ __forceinline__ void ask_for_following(const Cta<Config>&, const DeviceItem&) {}
+
   /// An item's last stage is free.
-  __device__ __forceinline__ void end_item(const ChunkRange& range) {
-    if (range.end > range.first) values.fill_next();
+  __device__ __forceinline__ void end_item(const Cta<Config>&, const ChunkRange& range, bool) {
+    if (range.end > range.first) loader.fill_values();
+  }
+
+  /// The item after `item`, of which `range` is done.
+  __device__ __forceinline__ DeviceItem following(const Cta<Config>& cta, const DeviceItem& item,
+                                                  const ChunkRange& range) {
+    // Its place in the table came with the first stage of the list, if any has been waited for.
+    const bool there = taken > 0 || range.end > range.first;
+    ++taken;
+    return there ? loader.item(cta, taken) : load_item(cta.params, item.next);
   }
 
   __device__ __forceinline__ void next_stage() {
@@ -110,8 +131,8 @@ __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const 
 #pragma unroll 1
   for (int position = first; true; position += Config::kGroupTokens) {
     const bool by_hand = weigh_scores(cta, item, mask, position, state.stage, s, acc, [&] {
-      if (position > first) state.values.fill_next();
-      state.keys.fill_next();
+      if (position > first) state.loader.fill_values();
+      state.loader.fill_keys(cta, false);
     });
     before = state.stage;
     state.next_stage();

@@ -25,6 +25,7 @@ struct LatentStage {
 template <class Config>
 __device__ __forceinline__ void open_stages(const Cta<Config>& cta) {
   static_assert(Config::kStages == 2);
+  ptx::init_barrier(ptx::shared_address(&cta.control().queries), Config::kThreads);
   constexpr int kParts = Config::kSeesaw ? 4 : 2;
   for (int i = 0; i < kParts; ++i) {
     ptx::init_barrier(ptx::shared_address(&cta.control().filled[i]), Config::kLoaderThreads);
@@ -35,20 +36,56 @@ __device__ __forceinline__ void open_stages(const Cta<Config>& cta) {
   }
 }
 
-/// What goes on from item to item in the threads that work on them.
+/// What goes on from item to item in the threads that work on them: queries, which come through a barrier of their own,
+/// and the item after this one.
 template <class Config>
-struct LatentState : LatentStage<Config> {
+struct LatentItems {
   int item_count = 0;
-  std::uint32_t queries = 0;
+  std::uint32_t queries = 0;  ///< parity of the barrier of the queries that come next
+  DeviceItem item_after;      ///< that the list's next step works on
 
+  __device__ __forceinline__ static void request_queries(const Cta<Config>& cta, const DeviceItem& item) {
+    const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
+    if (rows.count <= 0) return;
+    request_group_queries(cta, rows, Config::kQueryOffset);
+    ptx::arrive_after_copies(ptx::shared_address(&cta.control().queries));
+  }
+
+  __device__ __forceinline__ void start(const Cta<Config>& cta, const DeviceItem& item, const ChunkRange&,
+                                        bool wait_after_fill) {
+    if (wait_after_fill) ptx::wait_for_previous_kernel();
+    request_queries(cta, item);
+  }
+
+  __device__ __forceinline__ void take_queries(const Cta<Config>& cta, bool active) {
+    if (!active) return;
+    ptx::wait_barrier(ptx::shared_address(&cta.control().queries), queries);
+    queries ^= 1;
+  }
+
+  __device__ __forceinline__ void ask_for_following(const Cta<Config>& cta, const DeviceItem& item) {
+    item_after = item.next >= 0 ? load_item(cta.params, item.next) : item;
+  }
+
+  /// No thread needs the item's queries any more.
+  __device__ __forceinline__ void end_item(const Cta<Config>& cta, const ChunkRange&, bool more) {
+    if (more) request_queries(cta, item_after);
+  }
+
+  __device__ __forceinline__ const DeviceItem& following(const Cta<Config>&, const DeviceItem&,
+                                                         const ChunkRange&) const {
+    return item_after;
+  }
+};
+
+template <class Config>
+struct LatentState : LatentStage<Config>, LatentItems<Config> {
   __device__ __forceinline__ LatentState(const Cta<Config>&, std::uint32_t) {}
-  __device__ __forceinline__ void start(const DeviceItem&, const ChunkRange&) {}
-  __device__ __forceinline__ void end_item(const ChunkRange&) {}
 };
 
 /// Asks for the keys of a list's items. The loaders' threads, each warp for its 16 tokens of a stage.
 template <class Config>
-__device__ __forceinline__ void load_list(const Cta<Config>& cta, int list, Loader<Config, Part::keys>& loader,
+__device__ __forceinline__ void load_list(const Cta<Config>& cta, int list, Loader<Config>& loader,
                                           LatentStage<Config>& next) {
   const DecodeParams& params = cta.params;
   const DeviceItem item = params.uniform.parts > 0 ? uniform_item<Config>(params, list) : load_item(params, list);

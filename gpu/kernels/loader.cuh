@@ -65,7 +65,7 @@ __device__ __forceinline__ std::uint32_t tile_offset(int token, int column) {
 /// What a loader brings of a chunk.
 enum class Part { both, keys, values };
 
-template <class Config, Part kPart = Part::both>
+template <class Config>
 class Loader {
  public:
   /// 16-byte chunks of a row that a copy of the warp takes. Rows that no power of two of lanes holds come block by
@@ -84,6 +84,22 @@ class Loader {
 
   /// Continues with the chunks of `item`, `range` of them.
   __device__ __forceinline__ void start(const DeviceItem& item, const ChunkRange& range) {
+    begin(item, range);
+    settle();
+  }
+
+  /// Asks for what the pages of an item's first chunks are, to be given to begin(). Not paged: nothing.
+  __device__ __forceinline__ int look_up_first(const DeviceItem& item, const ChunkRange& range) const {
+    if constexpr (!Config::kPaged) return 0;
+    if (range.first >= range.end) return 0;
+    return look_up(params_.block_table + item.kv_base, item.kv_end, in_whole_tiles(item),
+                   item.kv_begin + range.first * Config::kTokens);
+  }
+
+  /// start() in two parts, between which what is looked up is on its way. first_pages: what look_up_first() gave
+  /// before; null: asked for now.
+  __device__ __forceinline__ void begin(const DeviceItem& item, const ChunkRange& range,
+                                        const int* first_pages = nullptr) {
     chunks_left_ = range.first < range.end ? (range.end - range.first + Config::kChunks - 1) / Config::kChunks : 0;
     next_ = item.next;
     // Asked for now, needed when this item is used up: nobody waits for it then.
@@ -94,18 +110,22 @@ class Loader {
       table_ = params_.block_table + item.kv_base;
       column_offset_ = item.kv_head * params_.head_stride + column();
       kv_end_ = item.kv_end;
-      whole_tiles_ = item.kv_begin % 16 == 0 && params_.page_shift >= 4;
+      whole_tiles_ = in_whole_tiles(item);
       if (chunks_left_ > 0) {
         chunks_looked_up_ = chunks_per_batch();
-        pages_ = look_up(token_);
+        pages_ = first_pages != nullptr ? *first_pages : look_up(token_);
         next_pages_ = look_up(token_ + chunks_looked_up_ * kStep);
-        broadcast_pages();
       }
     } else {
       const std::int64_t offset = static_cast<std::int64_t>(item.kv_base) * 16 +
                                   std::int64_t{token_ + lane_ / kColumns} * params_.token_stride + column();
       k_ = static_cast<const char*>(params_.k) + offset;
       v_ = static_cast<const char*>(params_.v) + offset;
+    }
+  }
+  __device__ __forceinline__ void settle() {
+    if constexpr (Config::kPaged) {
+      if (chunks_left_ > 0) broadcast_pages();
     }
   }
 
@@ -125,7 +145,7 @@ class Loader {
   template <bool kLast>
   __device__ __forceinline__ void fill_half() {
     const bool upper = (place_ != shared_) != kLast;
-    copy_chunk<kLast>(place_, [&](std::uint32_t shared, const char* from, bool valid) {
+    copy_chunk<Part::keys, kLast>(place_, [&](std::uint32_t shared, const char* from, bool valid) {
       copy_blocks<4>(shared + (upper ? 4 * Config::kBlockBytes : 0), from + (upper ? 512 : 0), valid);
       if (!kLast) copy_blocks<1>(shared + 8 * Config::kBlockBytes, from + 1024, valid);
     });
@@ -134,8 +154,26 @@ class Loader {
     next_place();
   }
 
-  /// fill_next() begins with the first stage again.
+  /// The keys of the current item's next chunk, if it has one, and after them its values: not a group of copies yet.
+  __device__ __forceinline__ void copy_keys() {
+    if (chunks_left_ > 0) copy_part<Part::keys, false>(place_);
+  }
+  __device__ __forceinline__ void copy_values() {
+    if (chunks_left_ == 0) return;
+    copy_part<Part::values, true>(place_);
+    --chunks_left_;
+  }
+
+  /// The stage that comes next is the one after this, or the first one again.
+  __device__ __forceinline__ void next_place() {
+    place_ += Config::kStageBytes;
+    if (place_ == shared_ + Config::kStages * Config::kStageBytes) place_ = shared_;
+  }
   __device__ __forceinline__ void rewind() { place_ = shared_; }
+
+  /// Bytes from the ring's begin to that stage. The compiler does not see that all lanes have the same: see
+  /// fill_next().
+  __device__ __forceinline__ std::uint32_t place_offset() const { return ptx::opaque(place_) - shared_; }
 
   /// The current item needs no more copies.
   __device__ __forceinline__ bool item_done() const { return chunks_left_ == 0; }
@@ -150,34 +188,31 @@ class Loader {
   }
 
  private:
-  static constexpr bool kKeys = kPart != Part::values;
-  static constexpr bool kValues = kPart != Part::keys;
-  /// Kernels with a loader for each part are short of registers.
-  static constexpr bool kKeepsFollowing = !Config::kSingleItem && kPart == Part::both;
-
-  __device__ __forceinline__ void next_place() {
-    place_ += Config::kStageBytes;
-    if (place_ == shared_ + Config::kStages * Config::kStageBytes) place_ = shared_;
-  }
+  /// Group kernels ask for items otherwise (group_loader.cuh), or have few registers.
+  static constexpr bool kKeepsFollowing = !Config::kSingleItem && !Config::kGroup;
 
   __device__ __forceinline__ void fill_place(std::uint32_t place) {
     if constexpr (!Config::kSingleItem) has_more();
     if (chunks_left_ > 0) {
-      copy_chunk<true>(place, [&](std::uint32_t shared, const char* from, bool valid) {
-        copy_blocks<kBlocks>(shared, from, valid);
-      });
+      copy_part<Config::kGroup ? Part::keys : Part::both, true>(place);
       --chunks_left_;
     }
     ptx::commit_copies();
   }
 
+  template <Part kPart, bool kAdvance>
+  __device__ __forceinline__ void copy_part(std::uint32_t place) {
+    copy_chunk<kPart, kAdvance>(
+        place, [&](std::uint32_t shared, const char* from, bool valid) { copy_blocks<kBlocks>(shared, from, valid); });
+  }
+
   /// copy_row: asks for what this lane takes of a row, (shared, from, valid).
-  template <bool kAdvance, class CopyRow>
+  template <Part kPart, bool kAdvance, class CopyRow>
   __device__ __forceinline__ void copy_chunk(std::uint32_t place, const CopyRow& copy_row) {
     if constexpr (Config::kPaged) {
-      copy_paged<kAdvance>(place, copy_row);
+      copy_paged<kPart, kAdvance>(place, copy_row);
     } else {
-      copy_contiguous<kAdvance>(place, copy_row);
+      copy_contiguous<kPart, kAdvance>(place, copy_row);
     }
   }
 
@@ -198,18 +233,18 @@ class Loader {
     return (first ^ static_cast<std::uint32_t>((row & 7) << 4)) + row * 128;
   }
 
-  template <bool kAdvance, class CopyRow>
+  template <Part kPart, bool kAdvance, class CopyRow>
   __device__ __forceinline__ void copy_contiguous(std::uint32_t shared, const CopyRow& copy_row) {
     // Each address by itself, of one multiplication: a chain of additions would be waited for.
     const auto row = [&](int i) { return std::int64_t{i * kRowsPerCopy} * params_.token_stride; };
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      if (kKeys) copy_row(destination(shared, i), k_ + row(i), tokens_left_ > i * kRowsPerCopy);
+      if (kPart != Part::values) copy_row(destination(shared, i), k_ + row(i), tokens_left_ > i * kRowsPerCopy);
     }
     if constexpr (Config::kWholeItem) ptx::commit_copies();  // K is waited for first
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      if (!kValues) continue;
+      if (kPart == Part::keys) continue;
       copy_row(destination(shared, i) + Config::kTileBytes, v_ + row(i), tokens_left_ > i * kRowsPerCopy);
     }
     if (!kAdvance) return;
@@ -219,7 +254,7 @@ class Loader {
     tokens_left_ -= kStep;
   }
 
-  template <bool kAdvance, class CopyRow>
+  template <Part kPart, bool kAdvance, class CopyRow>
   __device__ __forceinline__ void copy_paged(std::uint32_t shared, const CopyRow& copy_row) {
     const int token = token_;
     int page[Config::kTokenTiles];
@@ -229,9 +264,9 @@ class Loader {
     // The next chunk's pages first: they are there when they are needed, and nobody waits for them.
     if (kAdvance) look_ahead();
     if (whole_tiles_) {
-      copy_paged_tiles(shared, token, page, copy_row);
+      copy_paged_tiles<kPart>(shared, token, page, copy_row);
     } else {
-      copy_paged_rows(shared, token, row_pages, copy_row);
+      copy_paged_rows<kPart>(shared, token, row_pages, copy_row);
     }
     if (kAdvance) tokens_left_ -= kStep;
   }
@@ -247,6 +282,11 @@ class Loader {
     broadcast_pages();
   }
 
+  /// Whether no tile of 16 tokens crosses the end of a page.
+  __device__ __forceinline__ bool in_whole_tiles(const DeviceItem& item) const {
+    return item.kv_begin % 16 == 0 && params_.page_shift >= 4;
+  }
+
   /// Chunks whose pages the warp looks up with one load: one page per tile of 16 tokens, or one per row.
   __device__ __forceinline__ int chunks_per_batch() const {
     return whole_tiles_ ? 32 / Config::kTokenTiles : 1;
@@ -254,12 +294,15 @@ class Loader {
 
   /// Asks for the page of this lane's tile or row of the batch of chunks that begins with the token.
   __device__ __forceinline__ int look_up(int token) const {
+    return look_up(table_, kv_end_, whole_tiles_, token);
+  }
+  __device__ __forceinline__ int look_up(const std::int32_t* table, int kv_end, bool whole_tiles, int token) const {
     static_assert(Config::kTokens <= 32);
     token +=
-        whole_tiles_ ? lane_ / Config::kTokenTiles * kStep + lane_ % Config::kTokenTiles * 16 : lane_ % Config::kTokens;
-    token = min(token, kv_end_ - 1);
+        whole_tiles ? lane_ / Config::kTokenTiles * kStep + lane_ % Config::kTokenTiles * 16 : lane_ % Config::kTokens;
+    token = min(token, kv_end - 1);
     if constexpr (Config::kWholeItem) token = max(token, 0);  // a CTA may have no tokens
-    return __ldg(table_ + (params_.page_shift >= 0 ? token >> params_.page_shift : token / params_.page_size));
+    return __ldg(table + (params_.page_shift >= 0 ? token >> params_.page_shift : token / params_.page_size));
   }
 
   /// Tells all lanes the pages of the next chunk's tiles.
@@ -272,7 +315,7 @@ class Loader {
   }
 
   /// Each tile of 16 tokens lies in one page: one address per tile, then steps as in a contiguous cache.
-  template <class CopyRow>
+  template <Part kPart, class CopyRow>
   __device__ __forceinline__ void copy_paged_tiles(std::uint32_t shared, int token,
                                                    const int (&page)[Config::kTokenTiles], const CopyRow& copy_row) {
     constexpr int kTileCopies = 16 / kRowsPerCopy;
@@ -287,19 +330,19 @@ class Loader {
 #pragma unroll
       for (int j = 0; j < kTileCopies; ++j, k += step) {
         const int i = tile * kTileCopies + j;
-        if (kKeys) copy_row(destination(shared, i), k, tokens_left_ > i * kRowsPerCopy);
+        if (kPart != Part::values) copy_row(destination(shared, i), k, tokens_left_ > i * kRowsPerCopy);
       }
 #pragma unroll
       for (int j = 0; j < kTileCopies; ++j, v += step) {
         const int i = tile * kTileCopies + j;
-        if (!kValues) continue;
+        if (kPart == Part::keys) continue;
         copy_row(destination(shared, i) + Config::kTileBytes, v, tokens_left_ > i * kRowsPerCopy);
       }
     }
   }
 
   /// Any page size, any first token: one address per row.
-  template <class CopyRow>
+  template <Part kPart, class CopyRow>
   __device__ __forceinline__ void copy_paged_rows(std::uint32_t shared, int first, int pages, const CopyRow& copy_row) {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
@@ -310,8 +353,8 @@ class Loader {
       const std::int64_t offset =
           page * params_.page_stride + std::int64_t{slot} * params_.token_stride + column_offset_;
       const bool valid = tokens_left_ > i * kRowsPerCopy;
-      if (kKeys) copy_row(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid);
-      if (!kValues) continue;
+      if (kPart != Part::values) copy_row(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid);
+      if (kPart == Part::keys) continue;
       copy_row(destination(shared, i) + Config::kTileBytes, static_cast<const char*>(params_.v) + offset, valid);
     }
   }
@@ -340,7 +383,7 @@ class Loader {
   int pages_ = 0;                             ///< this lane's of the batch
   int next_pages_ = 0;                        ///< of the batch after it
   int tile_pages_[Config::kTokenTiles] = {};  ///< of the next chunk
-  bool whole_tiles_ = false;                  ///< no tile of 16 tokens crosses the end of a page
+  bool whole_tiles_ = false;                  ///< in_whole_tiles()
 };
 
 }  // namespace splitwave::gpu

@@ -32,6 +32,9 @@ struct alignas(16) DeviceItem {
 };
 static_assert(sizeof(DeviceItem) == 48);
 
+/// Items that a kernel may ask for at once: so many less one behind the table's end are there to be read.
+inline constexpr std::int32_t kMostItemsAhead = 4;
+
 /// A plan that needs no table: every output is cut alike, list after list, so that a CTA computes its item from its
 /// index. Grid: x = part, then output tile of a request and request as y and z, whichever the plan runs through faster
 /// as y.

@@ -22,6 +22,12 @@ __device__ __forceinline__ void copy_16(std::uint32_t shared, const void* global
                : "memory");
 }
 
+/// The same number, of which the compiler knows nothing.
+__device__ __forceinline__ std::uint32_t opaque(std::uint32_t x) {
+  asm volatile("mov.b32 %0, %0;" : "+r"(x));
+  return x;
+}
+
 __device__ __forceinline__ void commit_copies() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }

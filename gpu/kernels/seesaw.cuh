@@ -10,14 +10,10 @@ namespace splitwave::gpu {
 
 /// What goes on from item to item in the threads that work on them.
 template <class Config>
-struct SeesawState {
+struct SeesawState : LatentItems<Config> {
   std::uint32_t tile = 0;  ///< of the CTA's, which comes next: its stage is tile % 2, its round there tile / 2
-  int item_count = 0;
-  std::uint32_t queries = 0;
 
   __device__ __forceinline__ SeesawState(const Cta<Config>&, std::uint32_t) {}
-  __device__ __forceinline__ void start(const DeviceItem&, const ChunkRange&) {}
-  __device__ __forceinline__ void end_item(const ChunkRange&) {}
 };
 
 /// All products that were started are done.
