@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// Long lists of group kernels, whose loaders run items ahead (gpu/kernels/group_loader.cuh): items shorter than a stage
+// and longer than the ring, without tokens, and without rows for some row blocks.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "base/error.h"
+#include "cpu_reference/oracle.h"
+#include "gpu/decode.h"
+#include "schedules/schedules.h"
+#include "tests/gpu/device_fixture.h"
+#include "tests/gpu/judged_run.h"
+#include "tests/support/battery.h"
+#include "workloads/tensors.h"
+
+namespace splitwave::gpu {
+namespace {
+
+using cpu_reference::Result;
+using schedules::Plan;
+using testing::expect_exact;
+using testing::grid_for;
+using workloads::Tensors;
+using workloads::Workload;
+
+class GroupLists : public testing::DeviceTest {};
+
+/// The plan's items in `lists` lists.
+Plan in_lists(Plan plan, std::int64_t lists) {
+  const auto items = static_cast<std::int64_t>(plan.items.size());
+  plan.cta_begin.clear();
+  for (std::int64_t i = 0; i <= lists; ++i) plan.cta_begin.push_back(static_cast<std::int32_t>(items * i / lists));
+  return plan;
+}
+
+/// Runs all items in 1, 2 and 7 lists on every group kernel. Returns how many plans ran.
+int run_lists(const Workload& w, const char* schedule) {
+  int runs = 0;
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const KernelConfig& v : kernel_configs(w)) {
+    if (v.team != Team::group) continue;
+    const Plan plan = schedules::make_plan(schedule, w, grid_for(w, v));
+    for (const std::int64_t lists : {1, 2, 7}) {
+      expect_exact(w, tensors, exact, in_lists(plan, lists), v);
+      ++runs;
+      if (::testing::Test::HasFailure()) return runs;
+    }
+  }
+  return runs;
+}
+
+const std::vector<std::int32_t> kContexts = {700, 1, 64, 0, 65, 3, 130, 0, 0, 1, 1500, 5, 64, 63, 257, 2, 1, 1, 1, 900};
+
+TEST_F(GroupLists, ItemsOfAnyLength) {
+  int runs = 0;
+  for (const std::int32_t head_dim : {64, 128, 256}) {
+    for (const std::int32_t heads : {24, 71}) {
+      for (const std::int32_t page : {0, 7, 16}) {
+        Workload w = testing::decode("lists", testing::geometry(heads, 1, head_dim), kContexts);
+        if (page > 0) w = testing::paged(w, page);
+        for (const char* schedule : {"fa2", "fixed-size:128+last_arriver"}) runs += run_lists(w, schedule);
+        if (HasFailure()) return;
+      }
+    }
+  }
+  EXPECT_GT(runs, 300);
+}
+
+/// Tiles of one to eight queries: the first row blocks have rows of all, the last ones of few.
+TEST_F(GroupLists, ItemsWithRowsForSomeRowBlocks) {
+  int runs = 0;
+  for (const std::int32_t head_dim : {64, 128, 256}) {
+    for (const std::int32_t page : {0, 16}) {
+      Workload w = testing::with_queries(
+          testing::decode("row_blocks", testing::geometry(20, 1, head_dim), {8, 300, 70, 64, 1000, 9, 65, 40, 8}),
+          {8, 1, 2, 1, 7, 1, 1, 5, 1});
+      if (page > 0) w = testing::paged(w, page);
+      for (const char* schedule : {"fa2", "fixed-size:128+last_arriver"}) runs += run_lists(w, schedule);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(runs, 100);
+}
+
+}  // namespace
+}  // namespace splitwave::gpu
