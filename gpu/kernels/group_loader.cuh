@@ -60,8 +60,10 @@ class GroupLoader {
   __device__ __forceinline__ GroupLoader(const Cta<Config>& cta, std::uint32_t ring)
       : chunks_(cta.params, ring + cta.warp * Config::kTokens * 128, cta.rank, cta.warp, cta.row_block, cta.lane) {}
 
-  /// Fills the ring from its first stage on, with `range` of a list's first item and what follows.
-  __device__ __forceinline__ void start(const Cta<Config>& cta, const DeviceItem& item, const ChunkRange& range) {
+  /// Fills the ring from its first stage on, with `range` of a list's first item and what follows. wait: queries, which
+  /// the previous kernel may write, are asked for once it has ended.
+  __device__ __forceinline__ void start(const Cta<Config>& cta, const DeviceItem& item, const ChunkRange& range,
+                                        bool wait) {
     chunks_.start(item, range);
     chunks_.rewind();
     next_ = item.next;
@@ -76,6 +78,7 @@ class GroupLoader {
     }
 #pragma unroll 1
     for (int i = 0; i < Config::kStages; ++i) {
+      if (wait && chunks_.item_done()) ptx::wait_for_previous_kernel();
       fill_keys(cta, true);
       fill_values();
     }

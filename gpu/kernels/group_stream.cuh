@@ -25,7 +25,7 @@ struct GroupState {
     taken = 0;
     const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
     if (!wait_after_fill) request_group_queries(cta, rows, Config::kQueryOffset);
-    loader.start(cta, item, range);
+    loader.start(cta, item, range, wait_after_fill);
     if (wait_after_fill) {
       ptx::wait_for_previous_kernel();
       request_group_queries(cta, rows, Config::kQueryOffset);

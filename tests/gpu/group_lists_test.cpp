@@ -85,5 +85,37 @@ TEST_F(GroupLists, ItemsWithRowsForSomeRowBlocks) {
   EXPECT_GT(runs, 100);
 }
 
+/// A call whose queries are the output of the call before, which may still run when its K and V are asked for.
+HostResult run_chain(const Workload& w, const Tensors& tensors, const Plan& plan, const KernelConfig& v,
+                     Overlap overlap) {
+  LaunchOptions options;
+  options.overlap = overlap;
+  options.trigger = Trigger::at_start;
+  DeviceTensors first = DeviceTensors::upload(w, tensors);
+  DeviceTensors second = DeviceTensors::upload(w, tensors);
+  first.poison_outputs();
+  second.poison_outputs();
+  DevicePointers pointers = second.pointers(0);
+  pointers.q = first.pointers(0).output;
+  Decoder decoder(capacity_of(w, plan, v));
+  decoder.set_plan(w, first.addressing(), plan, v, options);
+  decoder.synchronize();
+  decoder.launch(first.pointers(0));
+  decoder.launch(pointers);
+  decoder.synchronize();
+  return second.download();
+}
+
+TEST_F(GroupLists, PrefetchReadsNoQueriesBeforeThePreviousKernelHasEnded) {
+  const Workload w = testing::decode("chain", testing::geometry(24, 1, 128), {1, 30, 64, 20000, 5, 1, 1, 9000});
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  for (const KernelConfig& v : kernel_configs(w)) {
+    if (v.team != Team::group) continue;
+    const Plan plan = in_lists(schedules::make_plan("fa2", w, grid_for(w, v)), 2);
+    const HostResult expected = run_chain(w, tensors, plan, v, Overlap::none);
+    EXPECT_TRUE(testing::same_bits(run_chain(w, tensors, plan, v, Overlap::prefetch), expected)) << to_string(v);
+  }
+}
+
 }  // namespace
 }  // namespace splitwave::gpu
