@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long lists of group kernels, whose loaders run items ahead (gpu/kernels/group_loader.cuh): items shorter than a stage
-// and longer than the ring, without tokens, and without rows for some row blocks.
+// and longer than the ring, without tokens, and without rows for some row blocks; queries that the previous kernel
+// writes.
 #include <gtest/gtest.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "base/error.h"
 #include "cpu_reference/oracle.h"
 #include "gpu/decode.h"
 #include "schedules/schedules.h"
