@@ -94,9 +94,10 @@ struct LaunchOptions {
   /// Read items from the device tables although the plan is uniform; launch what the capacity holds, so that the
   /// captured launch can be replayed with other plans of the same merge kind and dispatch.
   bool replayable = false;
-  bool keep_kv_in_l2 = false;  ///< K and V are read again soon
-  double wait_seconds = 2;     ///< most that a host CTA waits for its peers
-  bool record = false;         ///< launches write down when what begins and ends: Decoder::recording()
+  /// K and V are read again soon (simulator::keeps_kv_in_l2() says of a plan's own lists); else L2 drops them first.
+  bool keep_kv_in_l2 = false;
+  double wait_seconds = 2;  ///< most that a host CTA waits for its peers
+  bool record = false;      ///< launches write down when what begins and ends: Decoder::recording()
   // Test hooks.
   std::uint32_t delay_seed = 0;    ///< not 0: CTAs start after pseudo-random pauses
   std::int32_t dropped_slot = -1;  ///< the arrival of this slot is lost

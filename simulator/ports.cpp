@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <utility>
@@ -104,6 +105,21 @@ void give(double rate, double lone_rate, const OfSide& of_side, std::span<Stream
 }
 
 }  // namespace
+
+double port_spread(const Machine& machine) {
+  if (machine.port_of_sm.empty()) return 0;
+  std::vector<double> sms(static_cast<std::size_t>(std::ranges::max(machine.port_of_sm)) + 1, 0);
+  for (const std::int32_t port : machine.port_of_sm) sms[static_cast<std::size_t>(port)] += 1;
+  double sum = 0;
+  double squares = 0;
+  for (const std::int32_t port : machine.port_of_sm) {
+    const double rate = 1 / sms[static_cast<std::size_t>(port)];
+    sum += rate;
+    squares += rate * rate;
+  }
+  const double mean = sum / static_cast<double>(machine.port_of_sm.size());
+  return std::sqrt(std::max(0.0, squares / static_cast<double>(machine.port_of_sm.size()) - mean * mean)) / mean;
+}
 
 PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait) {
   if (machine.port_of_sm.empty()) return {{1}, {}, {}};

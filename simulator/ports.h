@@ -19,6 +19,10 @@ struct PortKinds {
   std::vector<std::int32_t> kind_of_sm;  ///< empty where there is one kind
 };
 
+/// How far apart the rates of SMs are while the memory is full and every port gets the same: their standard deviation
+/// over their mean. 0 if nothing is known of ports.
+double port_spread(const Machine& machine);
+
 /// Sorts the machine's ports by what the first wave puts behind them, and by side unless both sides have the same ports
 /// and no list waits for a CTA to end. One kind if nothing is known of ports. sm_of_cta: of the first wave's CTAs.
 PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait);

@@ -175,4 +175,9 @@ Timeline simulate(const workloads::Workload& workload, const schedules::Plan& pl
   return *Simulation(workload, plan, machine, kernel, options).run();
 }
 
+bool keeps_kv_in_l2(const workloads::Workload& workload, const schedules::Plan& plan, const Machine& machine,
+                    const KernelProfile& kernel, const SimulateOptions& options) {
+  return Simulation(workload, plan, machine, kernel, options).keeps_kv_in_l2();
+}
+
 }  // namespace splitwave::simulator

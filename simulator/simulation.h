@@ -42,6 +42,10 @@ class Simulation {
   /// A guess of the prediction.
   double expected_seconds() { return least().expected; }
 
+  /// Whether L2 is asked to keep K and V for those that read them again. Of the project's own kernels, which else ask
+  /// it to drop them first.
+  bool keeps_kv_in_l2() const { return work_.keeps_kv_in_l2; }
+
   /// The prediction, or nothing once what is left to read takes it beyond `limit_seconds`. To be called once.
   std::optional<schedules::Timeline> run(double limit_seconds = std::numeric_limits<double>::infinity());
 

@@ -59,19 +59,30 @@ class LastReads {
   std::map<std::int32_t, Range> ranges_;
 };
 
+/// Of a list.
+double mean_tokens(const Plan& plan) {
+  std::int64_t tokens = 0;
+  for (const Item& item : plan.items) tokens += item.tokens();
+  return plan.lists() > 0 ? static_cast<double>(tokens) / plan.lists() : 0;
+}
+
 /// When each item is read, by KV head and time.
-std::vector<Read> reads_in_time(const workloads::Workload& workload, const Plan& plan, std::int64_t places) {
+std::vector<Read> reads_in_time(const workloads::Workload& workload, const Plan& plan, std::int64_t places,
+                                double drift) {
   std::vector<std::int64_t> free(static_cast<std::size_t>(places), 0);  // a heap: when each place is
   std::vector<Read> reads;
   reads.reserve(plan.items.size());
+  const double mean = mean_tokens(plan);
   for (std::int32_t list = 0; list < plan.lists(); ++list) {
     std::pop_heap(free.begin(), free.end(), std::greater<>());
+    const double spread = std::min(1.0, drift * static_cast<double>(list / places)) * mean;
+    const std::int64_t later = std::llround(spread * static_cast<double>(list % places) / static_cast<double>(places));
     for (const Item& item : plan.list(list)) {
       if (item.tokens() == 0) continue;
       const schedules::OutputTile& output = plan.outputs[static_cast<std::size_t>(item.output)];
       const std::int64_t head =
           std::int64_t{output.request} * workload.geometry.kv_heads + schedules::kv_head(workload, output);
-      reads.push_back({head, item.kv_begin, item.kv_end, free.back(), list});
+      reads.push_back({head, item.kv_begin, item.kv_end, free.back() + later, list});
       free.back() += item.tokens();
     }
     std::push_heap(free.begin(), free.end(), std::greater<>());
@@ -102,7 +113,7 @@ KvTokens count_shared_reads(const workloads::Workload& workload, const Plan& pla
   KvTokens tokens;
   LastReads last;
   std::int64_t head = -1;
-  for (const Read& read : reads_in_time(workload, plan, places)) {
+  for (const Read& read : reads_in_time(workload, plan, places, sharing.drift)) {
     if (std::exchange(head, read.head) != read.head) last = {};
     std::int64_t fresh = read.end - read.begin;
     last.read(read, [&](std::int64_t again, std::int64_t apart, std::int32_t list) {

@@ -24,11 +24,14 @@ struct Sharing {
   std::int64_t resident = 1;    ///< lists that run at a time
   double kept_tokens = 0;       ///< that L2 keeps
   double in_flight_tokens = 0;  ///< of a list, asked for and not there yet
+  double drift = 0;  ///< share of a list by which each wave's starts are farther apart than those of the last
 };
 
 /// Where tokens come from if items share K and V, by the time between two reads of each: a list starts where the place
 /// of an earlier one becomes free, and all read token after token at the same rate. L2 has the token still if all lists
-/// together have read no more meanwhile than it keeps; else DRAM delivers it again.
+/// together have read no more meanwhile than it keeps; else DRAM delivers it again. The first wave starts at once. With
+/// a drift the places of later ones fall out of step, the last one of a wave by `drift` of a mean list more each wave,
+/// until they are spread evenly over a list.
 KvTokens count_shared_reads(const workloads::Workload& workload, const schedules::Plan& plan, const Sharing& sharing);
 
 /// Bytes of one row of a partial result: fp32, with its LSE.

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <utility>
 
+#include "simulator/ports.h"
 #include "simulator/traffic.h"
 
 namespace splitwave::simulator {
@@ -41,11 +43,18 @@ double new_pages(double kv_bytes) {
 
 /// Shares of the K and V that the items read.
 struct Shares {
-  double dram = 1;    ///< that DRAM delivers
-  double waited = 1;  ///< that come with DRAM's latency
+  double dram = 1;              ///< that DRAM delivers
+  double waited = 1;            ///< that come with DRAM's latency
+  bool keeps_kv_in_l2 = false;  ///< L2 is asked to keep them
 };
 
-/// kept: K and V, once read, all stay in L2.
+/// The project's own kernels ask L2 to drop K and V before all else, so that queries, outputs and partial results stay.
+/// Then it keeps next to none of them: on an H100 grids of FlashAttention-2 whose heads come 25 MB apart read all of K
+/// and V anew. Where this would be more than so much of what DRAM delivers, they ask L2 to keep K and V: these grids
+/// take 0.6 to 0.95 of the time, plans that gain nothing 1.0 to 1.17 (docs/kernels.md, "K and V that are read again").
+constexpr double kWorthKeeping = 0.15;
+
+/// kept: K and V, once read and asked to, all stay in L2.
 Shares shares_of(const Workload& workload, const Plan& plan, const Machine& machine, const KernelProfile& kernel,
                  bool kept, std::int32_t resident) {
   if (machine.cpu || reads_once(workload, plan)) return {};
@@ -54,10 +63,16 @@ Shares shares_of(const Workload& workload, const Plan& plan, const Machine& mach
   sharing.resident = resident_ctas(plan, resident);
   sharing.kept_tokens = kept ? std::numeric_limits<double>::infinity() : kept_bytes(machine) / token_bytes;
   sharing.in_flight_tokens = static_cast<double>(kernel.bytes_in_flight) / token_bytes;
-  const KvTokens tokens = count_shared_reads(workload, plan, sharing);
+  sharing.drift = port_spread(machine);
+  KvTokens tokens = count_shared_reads(workload, plan, sharing);
+  bool keeps = false;
+  if (!kernel.config.empty()) {
+    keeps = static_cast<double>(tokens.l2) > kWorthKeeping * static_cast<double>(tokens.dram + tokens.l2);
+    if (!keeps) tokens.dram += std::exchange(tokens.l2, 0);
+  }
   const auto sum = static_cast<double>(tokens.dram + tokens.together + tokens.l2);
   if (sum <= 0) return {};
-  return {static_cast<double>(tokens.dram) / sum, static_cast<double>(tokens.dram + tokens.together) / sum};
+  return {static_cast<double>(tokens.dram) / sum, static_cast<double>(tokens.dram + tokens.together) / sum, keeps};
 }
 
 /// Share of the lists beside which the next one reads the same tokens of the request's next KV head, all of one item:
@@ -180,9 +195,10 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   const auto kv = static_cast<double>(workloads::kv_bytes(workload));
   const bool kept = kv <= kept_bytes(machine);  // a cyclic read of more keeps a part at best
   const bool warm = options.l2 == L2State::warm && kept;
-  const Shares shares = warm ? Shares{0, 0} : shares_of(workload, plan, machine, kernel, kept, resident);
+  const Shares shares = warm ? Shares{0, 0, true} : shares_of(workload, plan, machine, kernel, kept, resident);
   // What asks for all of an item at once waits for no latency while it streams.
   const double bytes_in_flight = kernel.most_tokens > 0 ? kUnlimitedBytes : static_cast<double>(kernel.bytes_in_flight);
+  work.keeps_kv_in_l2 = shares.keeps_kv_in_l2;
   work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
   double rows = row_share(workload, machine);
   if (rows < 1) rows += in_step_share(workload, plan) * (1 - rows);

@@ -22,6 +22,7 @@ struct Work {
   std::vector<TokenSeconds> seconds_per_byte;  ///< arithmetic, for each height
   std::vector<std::int32_t> cost_of_output;    ///< index into heights; empty if there is only one
   MemoryLaw law;
+  bool keeps_kv_in_l2 = false;     ///< L2 is asked to keep K and V: what it keeps is read again (shares_of())
   double mean_item_bytes = 0;      ///< of the items that have tokens
   double queued_bytes = 0;         ///< of a CTA's window, what it fills in the mean over its whole work
   double table_seconds = 0;        ///< of the first wave: from DRAM instead of L2

@@ -200,8 +200,7 @@ Bound KernelBounds::whole() {
   if (facts_.outputs == 0) return {};
   Runner& one = runner(facts_.single_query ? Use::single : Use::any);
   const std::int64_t lists = facts_.outputs * blocks_;
-  // The heads of one request are side by side; of several, all requests of a head.
-  LeastTime time = time_of(one, facts_.outputs == facts_.heads ? all_in_step() : 0);
+  LeastTime time = time_of(one, all_in_step());  // the heads of a request are side by side
   if (facts_.windowed) {
     time.add_items(lists, block_tokens_, 0, block_tokens_ / static_cast<double>(lists));
   } else {

@@ -19,6 +19,7 @@
 #include "gpu/nvml.h"
 #include "gpu/sm_partition.h"
 #include "simulator/kernel.h"
+#include "simulator/simulate.h"
 #include "studies/choose.h"
 #include "studies/predict.h"
 #include "studies/records.h"
@@ -49,6 +50,7 @@ gpu::MeasureOptions measure_options(const TimingBudget& budget) {
 struct DevicePlan {
   Prediction predicted;
   gpu::KernelConfig config;
+  gpu::LaunchOptions launch = {};
 };
 
 gpu::KernelConfig config_of(const Workload& workload, const simulator::KernelProfile& kernel) {
@@ -62,8 +64,11 @@ gpu::KernelConfig config_of(const Workload& workload, const simulator::KernelPro
 DevicePlan plan_for(const std::string& schedule, const Workload& workload, const Target& target, bool spans) {
   PredictOptions predict_options;
   predict_options.spans = spans;
-  DevicePlan result{predict(workload, schedule, target, predict_options), {}};
-  result.config = config_of(workload, result.predicted.kernel);
+  DevicePlan result{predict(workload, schedule, target, predict_options), {}, {}};
+  const Prediction& made = result.predicted;
+  result.config = config_of(workload, made.kernel);
+  result.launch.keep_kv_in_l2 = simulator::keeps_kv_in_l2(workload, made.plan, target.machine, made.kernel,
+                                                          simulate_options(target, predict_options));
   return result;
 }
 
@@ -100,7 +105,7 @@ void trace_plan(const DevicePlan& planned, const Workload& workload, const Targe
                 std::vector<TracedPlan>& traces) {
   const Prediction& made = planned.predicted;
   gpu::Decoder decoder(gpu::capacity_of(workload, made.plan, planned.config));
-  gpu::LaunchOptions launch;
+  gpu::LaunchOptions launch = planned.launch;
   launch.record = true;
   decoder.set_plan(workload, here.tensors.addressing(), made.plan, planned.config, launch);
   std::vector<gpu::DevicePointers> pointers;
@@ -135,7 +140,8 @@ void run_plan(const DevicePlan& planned, const Workload& workload, const Target&
               const gpu::MeasureOptions& options, const TimingBudget& budget, const MeasureOutput& to) {
   const schedules::Plan& plan = planned.predicted.plan;
   gpu::Decoder decoder(gpu::capacity_of(workload, plan, planned.config));
-  const gpu::HostWork host = decoder.set_plan(workload, here.tensors.addressing(), plan, planned.config);
+  const gpu::HostWork host =
+      decoder.set_plan(workload, here.tensors.addressing(), plan, planned.config, planned.launch);
   decoder.synchronize();
   const gpu::Timing timing = gpu::time_plan(workload, here.tensors, decoder, false, options);
   reports::Record record = record_start(planned, workload, target);

@@ -18,6 +18,7 @@
 #include "gpu/measure.h"
 #include "gpu/overlap.h"
 #include "reports/record.h"
+#include "simulator/simulate.h"
 #include "studies/choose.h"
 #include "studies/measure_cuda.h"
 #include "studies/records.h"
@@ -160,7 +161,9 @@ void time_shape(const Workload& w, const studies::Target& target, const Options&
   const studies::Prediction chosen = studies::choose(w, target);
   const Candidate automatic{chosen.plan.schedule, gpu::parse_kernel_config(chosen.kernel.config)};
   const bool overlaps = gpu::overlap_pays(w, chosen.plan, gpu::residency(w, automatic.config));
-  reports::Record own = time_candidate(shape, automatic, launch_options(options, overlaps), options);
+  gpu::LaunchOptions launch = launch_options(options, overlaps);
+  launch.keep_kv_in_l2 = simulator::keeps_kv_in_l2(w, chosen.plan, target.machine, chosen.kernel);
+  reports::Record own = time_candidate(shape, automatic, launch, options);
   double best = own.seconds.value_or(0);
   std::string best_name = testing::to_string(automatic);
   for (const Candidate& candidate : candidates_of(w, options)) {

@@ -141,6 +141,20 @@ TEST_F(DecoderPlans, WithoutItsMergeKernelNoSplitOutputIsWritten) {
   for (const float value : tensors.download().output) ASSERT_EQ(value, value) << "an output is missing";
 }
 
+TEST_F(DecoderPlans, WhatL2IsAskedToKeepChangesNoBit) {
+  const Workload w = testing::decode("kept", testing::geometry(16, 2, 128), {2000, 700, 0});
+  const KernelConfig v = config_for(w);
+  DeviceTensors tensors = DeviceTensors::generate(w, 1);
+  const Plan plan = plan_of(w, v, "fixed-split:3+last_arriver");
+  Decoder decoder(capacity_of(w, plan, v));
+  decoder.set_plan(w, tensors.addressing(), plan, v);
+  const HostResult dropped = launched(decoder, tensors);
+  LaunchOptions options;
+  options.keep_kv_in_l2 = true;
+  decoder.set_plan(w, tensors.addressing(), plan, v, options);
+  EXPECT_TRUE(same_bits(launched(decoder, tensors), dropped));
+}
+
 TEST_F(DecoderPlans, MergeKernelsWriteEveryRowBlock) {
   const Workload w = testing::decode("two_blocks", testing::geometry(16, 1, 64), {2000, 700});
   const KernelConfig v = config_for(testing::decode("one_block", testing::geometry(8, 1, 64), {70}));

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cmath>
 #include <numeric>
 
 namespace splitwave::simulator {
@@ -29,6 +30,15 @@ TEST(Ports, AreAlikeByTheirSmsAndCtas) {
   const std::vector<std::int32_t> some = {0, 3, 4};
   EXPECT_EQ(port_kinds(eight_sms(), some, false).ports.size(), 3U);
   EXPECT_EQ(port_kinds(Machine{}, some, false).ports, (std::vector<double>{1}));
+}
+
+TEST(Ports, SetSmsApartByHowManyShareThem) {
+  EXPECT_EQ(port_spread(Machine{}), 0);
+  Machine machine;
+  machine.port_of_sm = {0, 0, 1, 1};
+  EXPECT_NEAR(port_spread(machine), 0, 1e-9);
+  machine.port_of_sm = {0, 0, 0, 1};  // rates of 1/3, 1/3, 1/3 and 1: mean 1/2, standard deviation sqrt(1/12)
+  EXPECT_NEAR(port_spread(machine), std::sqrt(1.0 / 12) * 2, 1e-12);
 }
 
 TEST(Ports, ShareASaturatedMemoryEquallyAndLoseNothing) {

@@ -145,6 +145,23 @@ TEST(Traffic, ListsThatStartTogetherWaitForDramTogether) {
   EXPECT_EQ(count_shared_reads(batch, plan, {2, 1999, 10}).dram, 2000);
 }
 
+TEST(Traffic, LaterWavesFallOutOfStepByTheirDrift) {
+  workloads::Workload batch = prefill(6, 1000);
+  batch.geometry.causal = false;
+  const schedules::Plan plan = row_tiles(batch, 1);  // six lists that read the same, two at a time
+  // The second list of the second wave is half of 100 tokens late, that of the third half of 200.
+  const auto of_window = [&](double in_flight) { return count_shared_reads(batch, plan, {2, 1e9, in_flight, 0.1}); };
+  EXPECT_EQ(of_window(49).together, 1000);
+  EXPECT_EQ(of_window(50).together, 2000);
+  EXPECT_EQ(of_window(99).together, 2000);
+  EXPECT_EQ(of_window(100).together, 3000);
+  EXPECT_EQ(of_window(49).dram, 1000);
+  EXPECT_EQ(of_window(49).l2, 4000);
+  // At most evenly over a list.
+  EXPECT_EQ(count_shared_reads(batch, plan, {2, 1e9, 499, 10}).together, 1000);
+  EXPECT_EQ(count_shared_reads(batch, plan, {2, 1e9, 500, 10}).together, 4000);
+}
+
 TEST(Traffic, ListsThatStartTogetherAtOtherTokensFindWhatL2StillHas) {
   workloads::Workload batch = prefill(2, 1000);
   batch.geometry.causal = false;

@@ -43,6 +43,30 @@ TEST(Waves, HeadsThatNeighboursReadTogetherTakeWholeRows) {
   EXPECT_NEAR(ratio(), 1, 0.01);
 }
 
+// 22 KV heads with three query heads each, whose lists lie 108 requests apart: 25 MB (docs/kernels.md, "K and V that
+// are read again"). Asked to drop them first, L2 keeps none of K and V until they are read again.
+TEST(Waves, LaunchesAskL2ToKeepWhatItCanKeepUntilItIsReadAgain) {
+  const Machine machine = load_machine("h200-calibrated");
+  const auto asks = [&](const char* spec, const char* schedule, double* from_dram) {
+    const workloads::Workload workload = workloads::parse_spec(spec);
+    const KernelProfile kernel = kernel_of(workload, "r1w4s2t16c1", machine);
+    const schedules::Grid grid = grid_of(machine, kernel);
+    const schedules::Plan plan = schedules::make_plan(schedule, workload, grid);
+    const KernelProfile run = as_run(kernel, workload, plan, grid.resident()).value();
+    const schedules::Traffic traffic = simulate(workload, plan, machine, run).traffic;
+    *from_dram = static_cast<double>(traffic.kv_dram_read) / static_cast<double>(workloads::kv_bytes(workload));
+    return keeps_kv_in_l2(workload, plan, machine, run);
+  };
+  double from_dram = 0;
+  EXPECT_TRUE(asks("h=66/22,d=128:108q6s462", "fa2", &from_dram));
+  EXPECT_LT(from_dram, 1.2);
+  // 100 MB apart: but for what starts together, all three heads read them.
+  EXPECT_FALSE(asks("h=66/22,d=128:432q6s462", "fa2", &from_dram));
+  EXPECT_GT(from_dram, 2.5);
+  EXPECT_FALSE(asks("h=66/22,d=128:108q1s462", "fixed-size:512", &from_dram));
+  EXPECT_EQ(from_dram, 1);
+}
+
 // Lists of which one is a token longer do not fall out of step by rule: nothing hides the starts of their waves.
 TEST(Waves, EqualListsHideTheStartsOfEachOther) {
   workloads::Workload equal = workloads::parse_spec("h=8/8,d=128:400q1s256");

@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "schedules/schedules.h"
+#include "simulator/kernel.h"
 #include "simulator/machine.h"
 #include "studies/records.h"
+#include "studies/target.h"
 #include "workloads/load.h"
 
 namespace splitwave::studies {
@@ -32,6 +34,37 @@ TEST(AutoSchedule, IsNoSlowerThanAnyMainSchedule) {
       reached = reached || chosen.timeline.seconds == seconds;
     }
     EXPECT_TRUE(reached) << spec;
+  }
+}
+
+Target own_h200() {
+  Overrides overrides;
+  overrides.kernel = simulator::kOwnKernel;
+  return target("h200-calibrated", overrides);
+}
+
+TEST(AutoSchedule, PutsTheHeadsOfARequestSideBySideWhereNothingIsCut) {
+  for (const char* spec : {"h=68/17,d=64:484q1s230", "h=14/14,d=128:139q1s779"}) {
+    const workloads::Workload workload = workloads::load(spec).at(0);
+    const Prediction chosen = predict(workload, "auto", own_h200());
+    ASSERT_EQ(chosen.plan.lists(), workload.geometry.kv_heads * static_cast<std::int32_t>(workload.requests.size()));
+    EXPECT_EQ(chosen.plan.outputs[0].request, 0);
+    EXPECT_EQ(chosen.plan.outputs[1].request, 0) << spec;
+    EXPECT_LT(chosen.timeline.seconds, predict(workload, "fixed-split:1", own_h200()).timeline.seconds) << spec;
+  }
+}
+
+// What is predicted to be faster by less than such plans have come out too fast is not taken.
+TEST(AutoSchedule, TakesClustersInSeveralWavesOnlyWhereTheyAreWellAhead) {
+  const workloads::Workload few = workloads::load("h=6/2,d=128:2q1s155").at(0);
+  EXPECT_EQ(predict(few, "auto", own_h200()).kernel.most_tokens > 0, true) << "one wave";
+  for (const char* spec : {"h=27/9,d=256:84q1s191", "h=20/20,d=128:23q1s385", "h=4/2,d=128:342q1s499"}) {
+    const workloads::Workload workload = workloads::load(spec).at(0);
+    const Prediction chosen = predict(workload, "auto", own_h200());
+    if (chosen.kernel.cluster < 4 || chosen.kernel.most_tokens == 0 || chosen.timeline.waves <= 1) continue;
+    for (const char* name : {"fixed-size:1536", "fixed-split:fa3"}) {
+      EXPECT_LT(chosen.timeline.seconds * 1.06, predict(workload, name, own_h200()).timeline.seconds) << spec;
+    }
   }
 }
 
