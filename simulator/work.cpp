@@ -54,16 +54,23 @@ struct Shares {
 /// take 0.6 to 0.95 of the time, plans that gain nothing 1.0 to 1.17 (docs/kernels.md, "K and V that are read again").
 constexpr double kWorthKeeping = 0.15;
 
+/// How far later waves fall out of step (Sharing::drift): by as much as ports differ, unless arithmetic is the limit.
+double drift_of(const Machine& machine, const TokenSeconds& seconds_per_byte, std::int32_t resident) {
+  const double of_sm = static_cast<double>(resident) / machine.sms;
+  const double arithmetic = std::max(seconds_per_byte.crowded, seconds_per_byte.alone / of_sm);
+  return arithmetic * machine.l2_bytes_per_second < machine.sms ? port_spread(machine) : 0;
+}
+
 /// kept: K and V, once read and asked to, all stay in L2.
 Shares shares_of(const Workload& workload, const Plan& plan, const Machine& machine, const KernelProfile& kernel,
-                 bool kept, std::int32_t resident) {
+                 const TokenSeconds& seconds_per_byte, bool kept, std::int32_t resident) {
   if (machine.cpu || reads_once(workload, plan)) return {};
   const auto token_bytes = static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
   Sharing sharing;
   sharing.resident = resident_ctas(plan, resident);
   sharing.kept_tokens = kept ? std::numeric_limits<double>::infinity() : kept_bytes(machine) / token_bytes;
   sharing.in_flight_tokens = static_cast<double>(kernel.bytes_in_flight) / token_bytes;
-  sharing.drift = port_spread(machine);
+  sharing.drift = drift_of(machine, seconds_per_byte, resident);
   KvTokens tokens = count_shared_reads(workload, plan, sharing);
   bool keeps = false;
   if (!kernel.config.empty()) {
@@ -195,7 +202,9 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   const auto kv = static_cast<double>(workloads::kv_bytes(workload));
   const bool kept = kv <= kept_bytes(machine);  // a cyclic read of more keeps a part at best
   const bool warm = options.l2 == L2State::warm && kept;
-  const Shares shares = warm ? Shares{0, 0, true} : shares_of(workload, plan, machine, kernel, kept, resident);
+  const Shares shares = warm
+                            ? Shares{0, 0, true}
+                            : shares_of(workload, plan, machine, kernel, work.seconds_per_byte.front(), kept, resident);
   // What asks for all of an item at once waits for no latency while it streams.
   const double bytes_in_flight = kernel.most_tokens > 0 ? kUnlimitedBytes : static_cast<double>(kernel.bytes_in_flight);
   work.keeps_kv_in_l2 = shares.keeps_kv_in_l2;

@@ -127,7 +127,7 @@ __device__ __forceinline__ void merge_alone(const Cta<Config>& cta, const Device
 #pragma unroll 1
   for (int warp = 0; warp < Config::kWarps; ++warp) {
     const Cta<Config> part{cta.params, cta.shared, cta.lane, warp, cta.rank, cta.worker, cta.row_block};
-    merge_output(part, item);
+    merge_output(part, item, false);
   }
 }
 
@@ -219,7 +219,7 @@ __device__ __forceinline__ void merge_owed(const Cta<Config>& cta) {
   for (int i = first; i < end; ++i) {
     if (waits && control.ours[i] == 0) continue;
     const DeviceItem merged = control.pending[i];
-    merge_output(cta, merged);
+    merge_output(cta, merged, true);
     if constexpr (kRecords) {
       const bool first_of_mergers = mergers(cta, merged) == 1 || merged.part == 0;
       if (cta.warp == 0 && first_of_mergers) record_merge(cta, merged.slot_begin);

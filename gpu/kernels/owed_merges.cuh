@@ -8,6 +8,7 @@
 #include "gpu/kernels/items.cuh"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/recorder.cuh"
+#include "gpu/kernels/ring_merge.cuh"
 
 namespace splitwave::gpu {
 
@@ -25,7 +26,8 @@ __device__ __forceinline__ int mergers(const Cta<Config>& cta, const DeviceItem&
   return item.parts * turns < kSharedTurns ? 1 : min(item.mergers, fragments);
 }
 
-/// Combines an output's many items: several warps share a fragment. At the end of a list, when its ring is free.
+/// Combines an output's many items: several warps share a fragment. At the end of a list, when its ring is free but for
+/// what warps that are behind may still merge through it.
 template <class Config>
 __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Source& source, int first, int end,
                                              const Rows& rows) {
@@ -33,6 +35,7 @@ __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Sourc
   while (2 << shift <= Config::kWarps && source.count > kPartsPerMergeWarp << shift) ++shift;
   const int place = cta.warp & ((1 << shift) - 1);
   const Source share = share_of(source, place, shift);
+  cta.sync();
 #pragma unroll 1
   for (int next = first; next < end; next += Config::kWarps >> shift) {
     if (next > first) cta.sync();
@@ -47,11 +50,13 @@ __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Sourc
       write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, runs[0]);
     }
   }
+  cta.sync();
 }
 
-/// Combines an output's items: as many loads at a time as registers allow beside what a list keeps in them.
+/// Combines an output's items: many of them through the ring, if it is free, as all warps of the CTA must know; else as
+/// many loads at a time as registers allow beside what a list keeps in them.
 template <class Config>
-__device__ __forceinline__ void merge_output(const Cta<Config>& cta, const DeviceItem& item) {
+__device__ __forceinline__ void merge_output(const Cta<Config>& cta, const DeviceItem& item, bool ring_is_free) {
   constexpr int kOfWarp = Config::kFragments / Config::kWarps;
   constexpr bool kRoom = (Config::kGroup || (Config::kRowTiles == 1 && Config::kHeadDim <= 128)) &&
                          Config::kResident * Config::kWarps <= 8;
@@ -65,6 +70,12 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
     first += before;
     if (item.parts > kPartsPerMergeWarp) {
       combine_many(cta, source, first, first + count, rows);
+      return;
+    }
+  }
+  if constexpr (has_merge_ring<Config>()) {
+    if (ring_is_free && item.parts > (kOfWarp >= 4 ? kFewItems : kFarBatch)) {
+      combine_through_ring(cta, source, first, count, rows);
       return;
     }
   }
@@ -157,7 +168,7 @@ __device__ __forceinline__ void merge_items(const Cta<Config>& cta, const Device
   for (int i = 0; i < pending.count; ++i) {
     if (cta.control().ours[i] == 0) continue;
     const DeviceItem merged = cta.control().pending[i];
-    merge_output(cta, merged);
+    merge_output(cta, merged, item.next < 0);
     if constexpr (kRecords) {
       if (mergers(cta, merged) == 1 || merged.part == 0) record_merge(cta, merged.slot_begin);
     }

@@ -35,13 +35,13 @@ Plan in_lists(Plan plan, std::int64_t lists) {
   return plan;
 }
 
-/// Runs all items in 1, 2 and 7 lists on every group kernel. Returns how many plans ran.
-int run_lists(const Workload& w, const char* schedule) {
+/// Runs all items in 1, 2 and 7 lists on every kernel of the team. Returns how many plans ran.
+int run_lists(const Workload& w, const char* schedule, Team team = Team::group) {
   int runs = 0;
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const Result<double> exact = cpu_reference::attend(w, tensors);
   for (const KernelConfig& v : kernel_configs(w)) {
-    if (v.team != Team::group) continue;
+    if (v.team != team) continue;
     const Plan plan = schedules::make_plan(schedule, w, grid_for(w, v));
     for (const std::int64_t lists : {1, 2, 7}) {
       expect_exact(w, tensors, exact, in_lists(plan, lists), v);
@@ -83,6 +83,20 @@ TEST_F(GroupLists, ItemsWithRowsForSomeRowBlocks) {
     }
   }
   EXPECT_GT(runs, 100);
+}
+
+/// Through the ring at a list's end, and in registers where a CTA can hold back no more of them (kMaxPending).
+TEST_F(GroupLists, OneCtaMergesManyPartsOfManyOutputs) {
+  int runs = 0;
+  for (const std::int32_t head_dim : {64, 128, 256}) {
+    for (const std::int32_t heads : {5, 16, 24, 71}) {
+      const Workload w = testing::decode("parts", testing::geometry(heads, 1, head_dim),
+                                         {2000, 700, 64, 3000, 300, 330, 520, 900, 130, 580, 600, 70, 800, 1500, 2500});
+      for (const Team team : {Team::group, Team::alone}) runs += run_lists(w, "fixed-size:64+last_arriver", team);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(runs, 50);
 }
 
 /// A call whose queries are the output of the call before, which may still run when its K and V are asked for.
