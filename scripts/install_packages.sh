@@ -39,6 +39,11 @@ need_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
+# has_cuda: whether there is a toolkit that CMake finds (cmake/Cuda.cmake).
+has_cuda() {
+  command -v nvcc >/dev/null || [[ -x ${CUDACXX:-/usr/local/cuda/bin/nvcc} ]]
+}
+
 # has_setting PRESET NAME=VALUE: whether the preset's build folder was configured so.
 has_setting() {
   grep -qE "^${2%%=*}:[A-Z]+=${2#*=}\$" "build/$1/CMakeCache.txt"
