@@ -26,8 +26,8 @@ __device__ __forceinline__ int mergers(const Cta<Config>& cta, const DeviceItem&
   return item.parts * turns < kSharedTurns ? 1 : min(item.mergers, fragments);
 }
 
-/// Combines an output's many items: several warps share a fragment. At the end of a list, when its ring is free but for
-/// what warps that are behind may still merge through it.
+/// Combines an output's many items: several warps share a fragment. At the end of a list, when its ring is free; what is
+/// merged next may need it.
 template <class Config>
 __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Source& source, int first, int end,
                                              const Rows& rows) {
@@ -35,7 +35,6 @@ __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Sourc
   while (2 << shift <= Config::kWarps && source.count > kPartsPerMergeWarp << shift) ++shift;
   const int place = cta.warp & ((1 << shift) - 1);
   const Source share = share_of(source, place, shift);
-  cta.sync();
 #pragma unroll 1
   for (int next = first; next < end; next += Config::kWarps >> shift) {
     if (next > first) cta.sync();
@@ -53,8 +52,8 @@ __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Sourc
   cta.sync();
 }
 
-/// Combines an output's items: many of them through the ring, if it is free, as all warps of the CTA must know; else as
-/// many loads at a time as registers allow beside what a list keeps in them.
+/// Combines an output's items: many of them through the warps' rings, if all warps call this and theirs are free; else
+/// as many loads at a time as registers allow beside what a list keeps in them.
 template <class Config>
 __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const DeviceItem& item, bool ring_is_free) {
   constexpr int kOfWarp = Config::kFragments / Config::kWarps;
@@ -74,7 +73,7 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
     }
   }
   if constexpr (has_merge_ring<Config>()) {
-    if (ring_is_free && item.parts > (kOfWarp >= 4 ? kFewItems : kFarBatch)) {
+    if (ring_is_free && item.parts > kFarBatch) {
       combine_through_ring(cta, source, first, count, rows);
       return;
     }
@@ -168,7 +167,7 @@ __device__ __forceinline__ void merge_items(const Cta<Config>& cta, const Device
   for (int i = 0; i < pending.count; ++i) {
     if (cta.control().ours[i] == 0) continue;
     const DeviceItem merged = cta.control().pending[i];
-    merge_output(cta, merged, item.next < 0);
+    merge_output(cta, merged, false);
     if constexpr (kRecords) {
       if (mergers(cta, merged) == 1 || merged.part == 0) record_merge(cta, merged.slot_begin);
     }

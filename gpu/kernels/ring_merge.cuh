@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges of many parts through a ring that is free: at the end of its list a warp asks for the parts of its fragments
-// by asynchronous copies, stage after stage, over the ends of fragments. Registers hold a quarter of what it takes to
-// hide L2's latency.
+// Merges of many parts through rings that are free: when the lists of a CTA's warps have ended, each warp asks for the
+// parts of its fragments by asynchronous copies, stage after stage, over the ends of fragments. Registers hold a
+// fraction of what it takes to hide L2's latency.
 #pragma once
 
 #include "gpu/kernels/combine.cuh"
@@ -10,22 +10,23 @@
 
 namespace splitwave::gpu {
 
-/// A warp's share of the CTA's ring as stages of kFarBatch parts of a fragment, so that results have the bits that
-/// combine() gives: the parts' fragments, then their sums of the fragment's rows.
+/// A warp's ring as stages of kFarBatch parts of a fragment, so that results have the bits that combine() gives: the
+/// parts' fragments, then their sums of the fragment's rows.
 template <class Config>
 struct MergeRing {
   static constexpr int kSums = kFarBatch * 512;  ///< bytes before them
   static constexpr int kStageBytes = kSums + kFarBatch * 64;
-  static constexpr int kRingBytes = Config::kStages * Config::kStageBytes * (Config::kGroup ? 1 : Config::kWarps);
-  static constexpr int kWarpBytes = kRingBytes / Config::kWarps / 16 * 16;
+  static constexpr int kWarpBytes = Config::kStages * Config::kStageBytes;
   static constexpr int kStages = kWarpBytes / kStageBytes < 8 ? kWarpBytes / kStageBytes : 8;
 };
 
-/// Whether there is such a ring: single-item kernels merge few parts, lists that warps share keep too much in registers
-/// meanwhile, and a latent cache's loaders may fill theirs.
+/// Whether there is such a ring. Lists that warps share keep too much in registers meanwhile, single-item kernels merge
+/// few parts, and group kernels have so many fragments to a warp that its arithmetic is the limit (docs/kernels.md,
+/// "Versions").
 template <class Config>
 __device__ constexpr bool has_merge_ring() {
-  return (Config::kGroup ? Config::kLoaderThreads == 0 : Config::kAlone) && MergeRing<Config>::kStages >= 3;
+  if constexpr (Config::kAlone) return MergeRing<Config>::kStages >= 3;
+  return false;
 }
 
 /// Asks for the parts of a warp's fragments of [first, first + count), fragment after fragment.

@@ -22,26 +22,19 @@ using cpu_reference::Result;
 using schedules::Plan;
 using testing::expect_exact;
 using testing::grid_for;
+using testing::in_lists;
 using workloads::Tensors;
 using workloads::Workload;
 
 class GroupLists : public testing::DeviceTest {};
 
-/// The plan's items in `lists` lists.
-Plan in_lists(Plan plan, std::int64_t lists) {
-  const auto items = static_cast<std::int64_t>(plan.items.size());
-  plan.cta_begin.clear();
-  for (std::int64_t i = 0; i <= lists; ++i) plan.cta_begin.push_back(static_cast<std::int32_t>(items * i / lists));
-  return plan;
-}
-
-/// Runs all items in 1, 2 and 7 lists on every kernel of the team. Returns how many plans ran.
-int run_lists(const Workload& w, const char* schedule, Team team = Team::group) {
+/// Runs all items in 1, 2 and 7 lists on every group kernel. Returns how many plans ran.
+int run_lists(const Workload& w, const char* schedule) {
   int runs = 0;
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const Result<double> exact = cpu_reference::attend(w, tensors);
   for (const KernelConfig& v : kernel_configs(w)) {
-    if (v.team != team) continue;
+    if (v.team != Team::group) continue;
     const Plan plan = schedules::make_plan(schedule, w, grid_for(w, v));
     for (const std::int64_t lists : {1, 2, 7}) {
       expect_exact(w, tensors, exact, in_lists(plan, lists), v);
@@ -83,20 +76,6 @@ TEST_F(GroupLists, ItemsWithRowsForSomeRowBlocks) {
     }
   }
   EXPECT_GT(runs, 100);
-}
-
-/// Through the ring at a list's end, and in registers where a CTA can hold back no more of them (kMaxPending).
-TEST_F(GroupLists, OneCtaMergesManyPartsOfManyOutputs) {
-  int runs = 0;
-  for (const std::int32_t head_dim : {64, 128, 256}) {
-    for (const std::int32_t heads : {5, 16, 24, 71}) {
-      const Workload w = testing::decode("parts", testing::geometry(heads, 1, head_dim),
-                                         {2000, 700, 64, 3000, 300, 330, 520, 900, 130, 580, 600, 70, 800, 1500, 2500});
-      for (const Team team : {Team::group, Team::alone}) runs += run_lists(w, "fixed-size:64+last_arriver", team);
-      if (HasFailure()) return;
-    }
-  }
-  EXPECT_GT(runs, 50);
 }
 
 /// A call whose queries are the output of the call before, which may still run when its K and V are asked for.

@@ -105,4 +105,12 @@ inline double worst_error(const std::vector<float>& output, const std::vector<do
   return worst;
 }
 
+/// The plan's items in `lists` lists.
+inline schedules::Plan in_lists(schedules::Plan plan, std::int64_t lists) {
+  const auto items = static_cast<std::int64_t>(plan.items.size());
+  plan.cta_begin.clear();
+  for (std::int64_t i = 0; i <= lists; ++i) plan.cta_begin.push_back(static_cast<std::int32_t>(items * i / lists));
+  return plan;
+}
+
 }  // namespace splitwave::testing
