@@ -110,15 +110,12 @@ double port_spread(const Machine& machine) {
   if (machine.port_of_sm.empty()) return 0;
   std::vector<double> sms(static_cast<std::size_t>(std::ranges::max(machine.port_of_sm)) + 1, 0);
   for (const std::int32_t port : machine.port_of_sm) sms[static_cast<std::size_t>(port)] += 1;
-  double sum = 0;
-  double squares = 0;
-  for (const std::int32_t port : machine.port_of_sm) {
-    const double rate = 1 / sms[static_cast<std::size_t>(port)];
-    sum += rate;
-    squares += rate * rate;
-  }
-  const double mean = sum / static_cast<double>(machine.port_of_sm.size());
-  return std::sqrt(std::max(0.0, squares / static_cast<double>(machine.port_of_sm.size()) - mean * mean)) / mean;
+  double rates = 0;
+  for (const std::int32_t port : machine.port_of_sm) rates += 1 / sms[static_cast<std::size_t>(port)];
+  const double mean = rates / static_cast<double>(machine.port_of_sm.size());
+  double apart = 0;
+  for (const std::int32_t port : machine.port_of_sm) apart += std::abs(1 / sms[static_cast<std::size_t>(port)] - mean);
+  return apart / rates;
 }
 
 PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait) {

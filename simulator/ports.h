@@ -19,8 +19,8 @@ struct PortKinds {
   std::vector<std::int32_t> kind_of_sm;  ///< empty where there is one kind
 };
 
-/// How far apart the rates of SMs are while the memory is full and every port gets the same: their standard deviation
-/// over their mean. 0 if nothing is known of ports.
+/// How far apart the rates of SMs are while the memory is full and every port gets the same: how far they are from
+/// their mean, in the mean, over it. 0 if nothing is known of ports.
 double port_spread(const Machine& machine);
 
 /// Sorts the machine's ports by what the first wave puts behind them, and by side unless both sides have the same ports

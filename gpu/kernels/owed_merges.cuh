@@ -26,8 +26,8 @@ __device__ __forceinline__ int mergers(const Cta<Config>& cta, const DeviceItem&
   return item.parts * turns < kSharedTurns ? 1 : min(item.mergers, fragments);
 }
 
-/// Combines an output's many items: several warps share a fragment. At the end of a list, when its ring is free; what is
-/// merged next may need it.
+/// Combines an output's many items: several warps share a fragment. At the end of a list, when its ring is free; what
+/// is merged next may need it.
 template <class Config>
 __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Source& source, int first, int end,
                                              const Rows& rows) {
