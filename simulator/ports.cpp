@@ -108,7 +108,8 @@ void give(double rate, double lone_rate, const OfSide& of_side, std::span<Stream
 
 double port_spread(const Machine& machine) {
   if (machine.port_of_sm.empty()) return 0;
-  std::vector<double> sms(static_cast<std::size_t>(std::ranges::max(machine.port_of_sm)) + 1, 0);
+  std::vector<double> sms(
+      static_cast<std::size_t>(*std::max_element(machine.port_of_sm.begin(), machine.port_of_sm.end())) + 1, 0);
   for (const std::int32_t port : machine.port_of_sm) sms[static_cast<std::size_t>(port)] += 1;
   double rates = 0;
   for (const std::int32_t port : machine.port_of_sm) rates += 1 / sms[static_cast<std::size_t>(port)];
