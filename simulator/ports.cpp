@@ -108,14 +108,13 @@ void give(double rate, double lone_rate, const OfSide& of_side, std::span<Stream
 
 double port_spread(const Machine& machine) {
   if (machine.port_of_sm.empty()) return 0;
-  std::vector<double> sms(
-      static_cast<std::size_t>(*std::max_element(machine.port_of_sm.begin(), machine.port_of_sm.end())) + 1, 0);
-  for (const std::int32_t port : machine.port_of_sm) sms[static_cast<std::size_t>(port)] += 1;
+  const std::vector<Load> loads = port_loads(machine, {});
+  const auto rate = [&](std::int32_t port) { return 1.0 / loads[static_cast<std::size_t>(port)].sms; };
   double rates = 0;
-  for (const std::int32_t port : machine.port_of_sm) rates += 1 / sms[static_cast<std::size_t>(port)];
+  for (const std::int32_t port : machine.port_of_sm) rates += rate(port);
   const double mean = rates / static_cast<double>(machine.port_of_sm.size());
   double apart = 0;
-  for (const std::int32_t port : machine.port_of_sm) apart += std::abs(1 / sms[static_cast<std::size_t>(port)] - mean);
+  for (const std::int32_t port : machine.port_of_sm) apart += std::abs(rate(port) - mean);
   return apart / rates;
 }
 

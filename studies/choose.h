@@ -14,9 +14,10 @@ namespace splitwave::studies {
 /// The schedule name that stands for the plan with the least predicted time.
 inline constexpr std::string_view kAuto = "auto";
 
-/// The plan with the least predicted time (the first of equals), whose reason says by how much: of the schedules that
-/// comparisons run by default, each on its library's kernel, or, where the target's kernel is compiled in many configs,
-/// of candidates() on all of them. Throws InputError if none can serve the workload.
+/// The plan with the least predicted time (the first of equals), but for less certain ones that are not well ahead,
+/// whose reason says by how much: of the schedules that comparisons run by default, each on its library's kernel, or,
+/// where the target's kernel is compiled in many configs, of candidates() on all of them. Throws InputError if none can
+/// serve the workload.
 Prediction choose(const workloads::Workload& workload, const Target& target, const PredictOptions& options = {});
 
 /// The schedules that --schedule stands for: `given`, or the default ones of which some target can run some workload.
