@@ -21,6 +21,7 @@ struct CalibrateOptions {
   std::string file;
   std::string kernel;
   std::string points;
+  std::string from_points;
   bool only_energy = false;
   std::int32_t threads = 0;
   bool json = false;
@@ -31,7 +32,21 @@ studies::Calibration measure(const CalibrateOptions& options) {
   return options.only_energy ? studies::calibrate_cuda_energy(options.like) : studies::calibrate_cuda(options.like);
 }
 
+/// The kernels' constants once more, of points that an earlier calibration left.
+void recalibrate(const CalibrateOptions& options) {
+  if (options.executor != "cuda" || options.like.empty() || options.kernel.empty() || !options.file.empty() ||
+      !options.points.empty() || options.only_energy) {
+    throw base::InputError(
+        "--from-points: nothing is measured; allowed with it: --executor cuda, --like with the machine that the points "
+        "made, and --kernel-out");
+  }
+  const std::string file = studies::recalibrate_cuda(options.from_points, options.like);
+  simulator::parse_kernel(file, options.kernel);
+  base::write_new_file(options.kernel, file);
+}
+
 void calibrate(const CalibrateOptions& options) {
+  if (!options.from_points.empty()) return recalibrate(options);
   const bool cuda = options.executor == "cuda";
   if (!cuda && !options.like.empty()) {
     throw base::InputError("--like with --executor cpu: nothing of a CPU is taken over; allowed: --executor cuda");
@@ -81,6 +96,11 @@ void add_calibrate(CLI::App& program, int&) {
   add_new_file_option(*verb, "--kernel-out", options->kernel,
                       "with --executor cuda: write the profile of the project's own kernels (docs/simulator.md)");
   add_new_file_option(*verb, "--points", options->points, "write the points behind the constants, as CSV");
+  verb->add_option(
+          "--from-points", options->from_points,
+          "measure nothing: make the file of --kernel-out of points that --points once wrote, and of the machine "
+          "--like that they made")
+      ->type_name("FILE");
   verb->add_option("--like", options->like,
                    "with --executor cuda: the machine whose data sheet's rates the device has, by name or as a JSON "
                    "file; the shipped one of its name if not given")

@@ -14,9 +14,9 @@ namespace splitwave::simulator {
 double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) const {
   const double per_token = work_->seconds_per_byte[static_cast<std::size_t>(slot.cost)].alone * work_->bytes_per_token;
   const double tile = kernel_->tile_tokens;
-  // Of warps with lists of their own the last tile of the list is none that others share.
-  const bool whole = kernel_->warps_alone && slot.item + 1 == slot.item_end;
-  const double tiles = whole ? std::ceil(item.tokens() / tile) : arithmetic_tiles(*kernel_, item.tokens());
+  // Of warps with lists of their own each takes a whole step for what it has of a tile.
+  const double tiles =
+      kernel_->warps_alone ? std::ceil(item.tokens() / tile) : arithmetic_tiles(*kernel_, item.tokens());
   if (slot.arithmetic_bound) return (tiles * tile - item.tokens()) * per_token;
   const double last = tiles - std::ceil(item.tokens() / tile) + 1;
   return kernel_->drain_tiles * last * tile * per_token;
@@ -25,7 +25,8 @@ double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) cons
 /// What a further item takes besides its tiles, with as many CTAs at work as now.
 double Engine::item_seconds() const {
   const double others = options_.ctas_per_sm - 1;
-  const double crowd = others > 0 ? std::clamp((busy_.all / machine_->sms - 1) / others, 0.0, 1.0) : 1;
+  const double of_sm = busy_.all / machine_->sms;
+  const double crowd = others > 0 ? std::clamp((of_sm - 1) / others, 0.0, 1.0) : std::min(of_sm, 1.0);
   return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds);
 }
 

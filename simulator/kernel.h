@@ -79,6 +79,7 @@ struct KernelProfile {
   bool masked = false;           ///< takes tiles whose rows see different ranges, and only those
   double chain_clocks = 0;       ///< per KV token of a CTA alone on its SM: its warps' chains of instructions. 0: none
   double latency_scale = 1;      ///< its requests' latency over the machine's, which batches of register loads showed
+  double queue_scale = 1;        ///< the same of what the latency grows by under load
   double first_round_seconds = 0;  ///< more of the first tile of each stage behind the first one than of later ones
   double partial_tile = 1;         ///< share of a tile's arithmetic that a part of one takes however small it is
   bool refills_after_use = false;  ///< a tile is requested when the one in its place has been worked on
@@ -96,6 +97,8 @@ struct KernelProfile {
                                     ///< a kernel that holds its items, in ClusterCosts
   double item_crowded_seconds = 0;  ///< in place of item_seconds with as many CTAs on an SM as fit
   double crowd_start_seconds = 0;   ///< more of the first prologue if CTAs with tokens fill the device
+  double spread_start_seconds = 0;  ///< more of the first prologue for each doubling of the CTAs that read: one of many
+                                    ///< is far from its data
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
   double later_start_seconds = 0;  ///< more of the prologue in the place of a CTA that has ended, among others' ends
   double queue_list_seconds = 0;   ///< for a worker to take a list from a queue and begin anew

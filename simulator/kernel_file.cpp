@@ -92,6 +92,7 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
        constants.optional_number("merge_kernel_bandwidth", "GB/s", 1e9, 1e-3, 1e6));
   take(kernel.merge_kernel_seconds_per_split, constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
   take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
+  take(kernel.queue_scale, constants.optional_number("queue_scale", "1", 1, 0.01, 10));
   flag(kernel.refills_after_use, "refills_after_use");
   flag(kernel.shares_tiles, "shares_tiles");
   take(kernel.item_stops, constants.optional_number("item_stops", "1", 1, 0, 100));
@@ -116,6 +117,7 @@ void read_config(KernelVariant& variant, Constants& constants) {
   kernel.paged_single_item_chain_clocks = clocks("paged_single_item_chain_clocks", kernel.single_item_chain_clocks);
   kernel.item_crowded_seconds =
       constants.optional_number("item_crowded", "ns", 1e-9, 0, 1e6).value_or(kernel.item_seconds);
+  take(kernel.spread_start_seconds, constants.optional_number("spread_start", "ns", 1e-9, 0, 1e6));
   take(kernel.crowd_start_seconds, constants.optional_number("crowd_start", "ns", 1e-9, 0, 1e6));
   take(kernel.single_item_crowd_start_seconds,
        constants.optional_number("single_item_crowd_start", "ns", 1e-9, 0, 1e6));

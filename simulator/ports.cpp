@@ -12,16 +12,16 @@
 namespace splitwave::simulator {
 namespace {
 
-/// Bytes in flight on the device up to which every CTA gets the same whatever its port, and from which on every port
-/// does. Rings without arithmetic on random SMs of one H200, 500 launches each, how much of a port's equal share shows:
-/// nothing with 10 MB in flight, 0.07 with 11.6, 0.26 with 14.7, 0.14 with 15.2, 0.39 with 20.4 and 0.67 with 25.8 MB
-/// (docs/measuring.md, "Calibration").
-constexpr double kFairBytes = 10.5e6;
-constexpr double kPortBytes = 32e6;
+/// Requests on their way, in seconds that the memory takes for them, up to which every CTA gets the same whatever its
+/// port, and from which on every port does. Rings without arithmetic on random SMs of one H200, whose memory delivers
+/// 4.57 TB/s, 500 launches each, how much of a port's equal share shows: nothing with 10 MB in flight, 0.07 with 11.6,
+/// 0.26 with 14.7, 0.14 with 15.2, 0.39 with 20.4 and 0.67 with 25.8 MB (docs/measuring.md, "Calibration").
+constexpr double kFairSeconds = 2.3e-6;
+constexpr double kPortSeconds = 7e-6;
 /// The same of sides. Rings without arithmetic of which one side of an H200 has more: in step with 6.3 MB in flight,
 /// 0.4 of the way to equal sides with 7.3, 0.6 with 7.9 and all of it with 10.5 (docs/kernels.md, "Ports").
-constexpr double kEvenSidesFromBytes = 6e6;
-constexpr double kEvenSidesBytes = 9e6;
+constexpr double kEvenSidesFromSeconds = 1.3e-6;
+constexpr double kEvenSidesSeconds = 2e-6;
 /// By how much one side is ahead of the other, in what it gets of a full memory. In recorded launches of decode kernels
 /// on an H200 the first waves of its sides end 0.3 to 1.5 % apart, either side first: the lists that wait go to the one
 /// that is first, which then has more than its half to read.
@@ -34,8 +34,8 @@ struct Load {
   auto operator<=>(const Load&) const = default;
 };
 
-/// How far equal shares show: 0 up to `from` bytes in flight, 1 from `to` on, and 0 where CTAs that take all that comes
-/// keep no requests waiting.
+/// How far equal shares show: 0 up to `from` seconds of requests on their way, 1 from `to` on, and 0 where CTAs that
+/// take all that comes keep no requests waiting.
 double evenness(const MemoryLaw& law, double level, std::span<const StreamClass> classes, double from, double to) {
   double ctas = 0;
   double cap = 0;
@@ -44,7 +44,7 @@ double evenness(const MemoryLaw& law, double level, std::span<const StreamClass>
     cap += one.ctas * std::min(one.cap, 1e15);
   }
   if (cap <= ctas * level) return 0;
-  return std::clamp((ctas * law.bytes_in_flight - from) / (to - from), 0.0, 1.0);
+  return std::clamp((ctas * law.bytes_in_flight / law.plateau - from) / (to - from), 0.0, 1.0);
 }
 
 /// Loads of both sides apart, each sorted: the same if it makes no difference on which side a CTA is.
@@ -161,7 +161,7 @@ void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_by
   }
   const double all = sides[0].rate + sides[1].rate;
   const double limit = side_bytes_per_second / law.dram_share;
-  const double even = evenness(law, level, classes, kEvenSidesFromBytes, kEvenSidesBytes);
+  const double even = evenness(law, level, classes, kEvenSidesFromSeconds, kEvenSidesSeconds);
   const double half = std::clamp(all / 2 * (1 + kAhead), std::min(all - sides[1].most, sides[0].most), sides[0].most);
   std::array<double, 2> rates{};
   rates[0] = sides[0].rate + even * (half - sides[0].rate);
@@ -182,7 +182,7 @@ void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_by
 void share_by_ports(const MemoryLaw& law, const PortKinds& kinds, double level, std::span<StreamClass> classes) {
   const std::size_t count = kinds.ports.size();
   if (count < 2) return;
-  const double even = evenness(law, level, classes, kFairBytes, kPortBytes);
+  const double even = evenness(law, level, classes, kFairSeconds, kPortSeconds);
   if (even <= 0) return;
   static thread_local std::vector<std::pair<double, std::size_t>> order;
   for (std::int32_t side = 0; side < (kinds.sides.empty() ? 1 : 2); ++side) {

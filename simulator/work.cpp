@@ -186,6 +186,7 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.edge_seconds = kernel.edge_seconds;
   if (kernel.edge_seconds > 0) look_at_edges(workload, plan, work);
   (kernel.most_tokens > 0 ? work.issue_start_seconds : work.crowd_start_seconds) = kernel.crowd_start_seconds;
+  work.spread_start_seconds = kernel.spread_start_seconds;
   for (const std::int32_t rows : work.heights) {
     if (machine.cpu) {
       work.seconds_per_byte.push_back({machine.cpu->seconds_per_kv_byte, machine.cpu->seconds_per_kv_byte});
@@ -215,6 +216,7 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.law.asymptote *= rows;
   // By how much L2 is nearer than memory does not depend on how a kernel asks.
   work.law.latency_seconds += (kernel.latency_scale - 1) * machine.dram_latency_seconds;
+  work.law.queue_seconds *= kernel.queue_scale;
   work.law.refill_seconds = kernel.refill_seconds;
   if (kernel.refills_after_use) {
     work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;

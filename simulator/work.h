@@ -22,12 +22,13 @@ struct Work {
   std::vector<TokenSeconds> seconds_per_byte;  ///< arithmetic, for each height
   std::vector<std::int32_t> cost_of_output;    ///< index into heights; empty if there is only one
   MemoryLaw law;
-  bool keeps_kv_in_l2 = false;     ///< L2 is asked to keep K and V: what it keeps is read again (shares_of())
-  double mean_item_bytes = 0;      ///< of the items that have tokens
-  double queued_bytes = 0;         ///< of a CTA's window, what it fills in the mean over its whole work
-  double table_seconds = 0;        ///< of the first wave: from DRAM instead of L2
-  double cold_seconds = 0;         ///< of the first wave: its dependent loads that touch pages that no TLB holds
-  double crowd_start_seconds = 0;  ///< of the first wave, on a full device: besides the prologue
+  bool keeps_kv_in_l2 = false;      ///< L2 is asked to keep K and V: what it keeps is read again (shares_of())
+  double mean_item_bytes = 0;       ///< of the items that have tokens
+  double queued_bytes = 0;          ///< of a CTA's window, what it fills in the mean over its whole work
+  double table_seconds = 0;         ///< of the first wave: from DRAM instead of L2
+  double cold_seconds = 0;          ///< of the first wave: its dependent loads that touch pages that no TLB holds
+  double spread_start_seconds = 0;  ///< more of the first prologue for each doubling of the CTAs that read
+  double crowd_start_seconds = 0;   ///< of the first wave, on a full device: besides the prologue
   /// What a CTA that holds its items takes of its SM, which no other has meanwhile; all of its arithmetic. The SM gives
   /// its first one that no sooner than issue_start_seconds after the start.
   double issue_seconds = 0;

@@ -14,7 +14,8 @@ namespace {
 
 using simulator::Machine;
 
-constexpr double kStep = 0.2;  // of logarithms
+constexpr double kStep = 0.2;           // of logarithms
+constexpr double kBelowPlateau = 0.98;  // of the plateau: rates above say little of how latency grows
 
 }  // namespace
 
@@ -67,6 +68,22 @@ Machine fit_memory(Machine machine, std::span<const BandwidthPoint> points) {
       minimize([&](const std::vector<double>& logs) { return largest_error(with(logs), points).relative; },
                {std::log(slowest), -2, std::log(most), std::log(0.08)}, kStep);
   return with(best);
+}
+
+double fit_queue(Machine machine, std::span<const BandwidthPoint> points) {
+  std::vector<BandwidthPoint> below;
+  for (const BandwidthPoint& point : points) {
+    if (point.bytes_per_second < kBelowPlateau * machine.dram_bytes_per_second) below.push_back(point);
+  }
+  if (below.empty()) throw std::invalid_argument("fit_queue: no point is below the plateau");
+  const auto error = [&](const std::vector<double>& logs) {
+    machine.dram_queue_seconds = std::exp(logs[0]);
+    double sum = 0;
+    for (const BandwidthPoint& point : below)
+      sum += std::abs(law_bandwidth(machine, point) / point.bytes_per_second - 1);
+    return sum;
+  };
+  return std::exp(minimize(error, {std::log(machine.dram_queue_seconds)}, kStep).front());
 }
 
 }  // namespace splitwave::studies

@@ -25,6 +25,10 @@ double law_bandwidth(const simulator::Machine& machine, const BandwidthPoint& po
 /// points.
 simulator::Machine fit_memory(simulator::Machine machine, std::span<const BandwidthPoint> points);
 
+/// The dram_queue_latency, in seconds, with which the law's relative error over the points below the plateau is least
+/// in the mean, all else being the machine's. Throws std::invalid_argument if there is no such point.
+double fit_queue(simulator::Machine machine, std::span<const BandwidthPoint> points);
+
 /// The largest relative error of the law over the points, and where it is.
 struct FitError {
   double relative = 0;

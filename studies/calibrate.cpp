@@ -5,10 +5,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 
+#include "base/error.h"
+#include "base/lines.h"
 #include "base/parallel.h"
+#include "base/text.h"
 #include "cpu_reference/measure.h"
 #include "reports/table.h"
 
@@ -24,6 +31,43 @@ std::string shown(const std::vector<double>& values) {
   return fmt::format("{:.5g}", fmt::join(values, ", "));
 }
 
+constexpr std::string_view kPointsHeader = "benchmark,ctas,bytes_in_flight,footprint_bytes,value,unit,p20,p80,samples";
+
+std::string_view without_return(std::string_view line) {
+  return line.empty() || line.back() != '\r' ? line : line.substr(0, line.size() - 1);
+}
+
+/// where: begins the error message.
+CalibrationPoint point_in(std::string_view line, const std::string& where) {
+  std::vector<std::string_view> cells;
+  for (std::string_view rest = line;;) {
+    const std::size_t comma = rest.find(',');
+    cells.push_back(rest.substr(0, comma));
+    if (comma == std::string_view::npos) break;
+    rest.remove_prefix(comma + 1);
+  }
+  constexpr std::size_t kCells = 9;
+  const auto number = [&](std::size_t cell) {
+    const std::optional<double> value = cell < cells.size() ? base::number_in(cells[cell]) : std::nullopt;
+    if (cells.size() != kCells || !value || !(std::abs(*value) < 1e18)) {
+      throw base::InputError(fmt::format("{}: {} is no point; allowed: {} values, numbers but for benchmark and unit",
+                                         where, base::printable(line), kCells));
+    }
+    return *value;
+  };
+  CalibrationPoint point;
+  point.ctas = static_cast<std::int32_t>(std::clamp(number(1), -1e9, 1e9));
+  point.bytes_in_flight = static_cast<std::int64_t>(number(2));
+  point.footprint_bytes = static_cast<std::int64_t>(number(3));
+  point.value = number(4);
+  point.p20 = number(6);
+  point.p80 = number(7);
+  point.samples = static_cast<std::int64_t>(number(8));
+  point.benchmark = cells[0];
+  point.unit = cells[5];
+  return point;
+}
+
 std::vector<double> scaled(const std::vector<double>& values, double factor) {
   std::vector<double> result;
   for (const double value : values) result.push_back(value * factor);
@@ -33,12 +77,26 @@ std::vector<double> scaled(const std::vector<double>& values, double factor) {
 }  // namespace
 
 std::string points_csv(const std::vector<CalibrationPoint>& points) {
-  std::string text = "benchmark,ctas,bytes_in_flight,footprint_bytes,value,unit,p20,p80,samples\n";
+  std::string text = std::string(kPointsHeader) + "\n";
   for (const CalibrationPoint& point : points) {
     text += fmt::format("{},{},{},{},{:.6g},{},{:.6g},{:.6g},{}\n", point.benchmark, point.ctas, point.bytes_in_flight,
                         point.footprint_bytes, point.value, point.unit, point.p20, point.p80, point.samples);
   }
   return text;
+}
+
+std::vector<CalibrationPoint> read_points(const std::string& path) {
+  const std::string text = base::read_text_file(path);
+  base::Lines lines(text);
+  if (without_return(lines.next()) != kPointsHeader) {
+    throw base::InputError(
+        fmt::format("{}: no points of a calibration; allowed: a first line {}", path, kPointsHeader));
+  }
+  std::vector<CalibrationPoint> points;
+  for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
+    points.push_back(point_in(without_return(line), fmt::format("{}:{}", path, lines.number())));
+  }
+  return points;
 }
 
 std::string calibration_table(const Calibration& calibration, const std::string& known) {

@@ -35,6 +35,9 @@ struct Calibration {
 /// The points as CSV.
 std::string points_csv(const std::vector<CalibrationPoint>& points);
 
+/// Reads points_csv(). Throws InputError naming the file, and the line with what is allowed.
+std::vector<CalibrationPoint> read_points(const std::string& path);
+
 /// What was measured as a table for people, beside the same constants of the machine file `known` (its text; may be
 /// empty).
 std::string calibration_table(const Calibration& calibration, const std::string& known);

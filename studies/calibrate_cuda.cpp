@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
@@ -21,6 +22,7 @@
 #include "studies/calibrate_power.h"
 #include "studies/calibration_work.h"
 #include "studies/kernel_constants.h"
+#include "studies/kernel_points.h"
 #include "studies/measure_cuda.h"
 #include "studies/sm_groups.h"
 #include "studies/target.h"
@@ -67,6 +69,7 @@ void calibrate_launches(Work& work) {
   work.point("programmatic", times.programmatic_full, sms);
   work.point("node", times.many_ctas, 100 * sms);
   work.point("node", times.most_ctas, 1000 * sms);
+  work.machine.launch_seconds_per_cta = times.seconds_per_cta;
   work.add("launch_per_cta", times.seconds_per_cta * 1e9, "ns",
            fmt::format("empty grids of {} and {} CTAs", 100 * sms, 1000 * sms));
   work.add(
@@ -85,6 +88,7 @@ void calibrate_launches(Work& work) {
   work.point("atomic_ordered", signals.ordered_atomic, 1);
   const auto half = [&](const std::vector<double>& trips, double q) { return base::quantile(trips, q) / 2 * 1e9; };
   const std::vector<double>& trips = signals.flag_round_trips;
+  work.machine.flag_seconds = half(trips, 0.5) * 1e-9;
   work.add("flag", half(trips, 0.5), "ns",
            fmt::format(
                "half of a flag's round trip between CTA 0 and each other one, p20 {:.4g}, p80 {:.4g}; with release and "
@@ -164,11 +168,7 @@ gpu::MeasureOptions probe_options() {
 
 void add_probe(Work& work, std::vector<gpu::KernelProbe>& probes, const gpu::KernelProbe& probe) {
   probes.push_back(probe);
-  work.point(
-      fmt::format("{}_d{}_{}{}{}_{}", to_string(probe.config), probe.geometry.head_dim, probe.paged ? "paged_" : "",
-                  probe.masked ? "masked_" : "", to_string(probe.kind), probe.any_plan ? "any" : "single")
-          .c_str(),
-      probe.count, probe.seconds * 1e9, "ns");
+  work.point(point_name(probe).c_str(), probe.count, probe.seconds * 1e9, "ns");
 }
 
 /// One worker of each compiled kernel at a time, K and V in L2.
@@ -193,18 +193,10 @@ void probe_all_full_sms(Work& work, std::vector<gpu::KernelProbe>& probes) {
 }
 
 /// The kernels' own constants.
-void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes, double first_launch) {
-  ProbeBase base;
-  base.launch_seconds = first_launch;
-  base.launch_later_seconds = work.machine.launch_seconds - first_launch;
-  base.launch_seconds_per_cta = work.machine.launch_seconds_per_cta;
-  base.ring_l2_seconds = work.ring_latency - (work.machine.dram_latency_seconds - work.machine.l2_latency_seconds);
-  base.ring_l2_bytes_per_second = work.ring_l2_rate;
-  base.clock_hz = work.machine.clock_hz;
-  base.latency_scale = work.ring_latency / work.machine.dram_latency_seconds;
-  base.source = work.source;
+void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes) {
   work.result.kernel_file =
-      changed_kernel_file(simulator::kernel_text(std::string(simulator::kOwnKernel)), gather(probes), base);
+      changed_kernel_file(simulator::kernel_text(std::string(simulator::kOwnKernel)), gather(probes, device_resources),
+                          probe_base(work.result.points, work.machine, work.source));
 }
 
 void calibrate_placement(Work& work) {
@@ -277,6 +269,16 @@ std::string calibration_base(const std::string& like) {
   return machine;
 }
 
+std::string recalibrate_cuda(const std::string& points, const std::string& machine) {
+  const simulator::Machine of_points = simulator::load_machine(machine);
+  const nlohmann::json document = nlohmann::json::parse(simulator::machine_text(machine));
+  // "splitwave calibrate on NVIDIA H200 (GPU-...), driver ..., 2026-11-25: what was measured"
+  std::string source = document["constants"]["launch"]["source"];
+  source.resize(std::min(source.size(), source.find(": ")));
+  return recalibrated_kernels(read_points(points), of_points, source,
+                              simulator::kernel_text(std::string(simulator::kOwnKernel)));
+}
+
 Calibration calibrate_cuda(const std::string& like) {
   const std::string base = calibration_base(like);
   Work work = begin(base);
@@ -293,7 +295,7 @@ Calibration calibrate_cuda(const std::string& like) {
   add_clocks(loads, work.source, work.result);
   add_energy(loads, work.source, work.result);
   probe_all_full_sms(work, probes);
-  derive_kernels(work, probes, first_launches.median);
+  derive_kernels(work, probes);
   work.result.machine_name = work.machine.name + "-calibrated";
   work.result.file = changed_machine_file(simulator::machine_text(base), base, work.result.machine_name,
                                           work.machine.title + " (calibrated)", work.result.constants);

@@ -17,6 +17,11 @@ Calibration calibrate_cuda(const std::string& like);
 /// name too, and there is no kernel file.
 Calibration calibrate_cuda_energy(const std::string& like);
 
+/// The kernel file that calibrate_cuda() would write of the points in this file, with the machine's constants and the
+/// shipped kernels' resources. Needs no device. Throws InputError for a file that has not all the points, and as
+/// load_machine(); MissingError where the CUDA kernels are not built.
+std::string recalibrate_cuda(const std::string& points, const std::string& machine);
+
 /// The machine that `like` or the device's name means, for both.
 std::string calibration_base(const std::string& like);
 

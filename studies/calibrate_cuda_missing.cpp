@@ -15,6 +15,11 @@ Calibration calibrate_cuda_energy(const std::string& /*like*/) {
   return {};
 }
 
+std::string recalibrate_cuda(const std::string& /*points*/, const std::string& /*machine*/) {
+  require_cuda();
+  return {};
+}
+
 std::string calibration_base(const std::string& /*like*/) {
   require_cuda();
   return {};

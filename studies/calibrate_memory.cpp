@@ -99,7 +99,6 @@ void calibrate_l2(CalibrationWork& work) {
            "every SM reads its part of a footprint again and again, 128 KiB in flight");
   const std::vector<gpu::ReadPoint> rings = gpu::stream_l2_alone();
   work.points("ring_l2", rings);
-  for (const gpu::ReadPoint& one : rings) work.ring_l2_rate = std::max(work.ring_l2_rate, one.rate.median);
   const double less = work.ring_latency - lone_latency(rings);
   work.machine.l2_latency_seconds = work.machine.dram_latency_seconds - less;
   work.add(

@@ -19,7 +19,6 @@ struct CalibrationWork {
   gpu::Device device;
   simulator::Machine machine;
   double ring_latency = 0;  ///< seconds; of a lone CTA that reads memory with the smallest window
-  double ring_l2_rate = 0;  ///< byte/s; of one that reads L2, at most
   std::string source;       ///< begins each constant's
   Calibration result;
 

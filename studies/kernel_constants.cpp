@@ -77,14 +77,22 @@ class Writer {
   }
 
   /// Of a worker's first round from L2, each CTA of a cluster its own part.
-  double transfer(std::int32_t cluster) const {
-    const double bytes =
-        static_cast<double>(workloads::kv_bytes_per_token(probed_.geometry)) * times_.round(cluster) / cluster;
-    return bytes / base_.ring_l2_bytes_per_second * 1e9;
+  double transfer(std::int32_t cluster) const { return round_bytes(cluster) / base_.ring_l2_bytes_per_second * 1e9; }
+  double round_bytes(std::int32_t cluster) const {
+    return static_cast<double>(workloads::kv_bytes_per_token(probed_.geometry)) * times_.round(cluster) / cluster;
+  }
+
+  /// The same at the rate at which the simulator lets a lone ring's come: a window in the time in which a stage is
+  /// refilled, at most what an SM takes in.
+  double stream(std::int32_t cluster, bool any_plan) const {
+    const double bytes = round_bytes(cluster);
+    const double window = probed_.config.stages * bytes / (latency_ + times_.chain(cluster, any_plan));
+    return bytes / std::min(window, base_.sm_bytes_per_second * 1e-9);
   }
 
   /// Whether the warps have lists of their own.
   bool alone() const { return probed_.config.team == gpu::Team::alone; }
+  bool shares_tiles() const { return probed_.config.team != gpu::Team::warps && !alone(); }
 
   void resources() {
     const gpu::KernelResources& single = probed_.resources.front();
@@ -96,7 +104,7 @@ class Writer {
     add("bytes_in_flight", "byte", c.bytes_in_flight(probed_.geometry), "derived");
     add("tile_tokens", "token", c.warps * c.tokens, "derived");
     add("clusters", "CTA", probed_.clusters);
-    if (c.team != gpu::Team::warps && !alone()) add("shares_tiles", "1", 1, "derived");
+    if (shares_tiles()) add("shares_tiles", "1", 1, "derived");
     if (!alone()) return;
     add("warps_alone", "1", 1, "derived");
     // A round of one item, of which each warp has a piece, and two items of which two warps have one each.
@@ -132,35 +140,41 @@ class Writer {
     add_ns("table", times_.at(1, false, ProbeKind::table, round) - times_.at(1, false, ProbeKind::item, round));
   }
 
-  /// Prologue and epilogue. Two queries cannot have no tokens: what a list takes besides its rounds and a latency.
+  /// What an item of a round takes besides its round, its latency and the launch.
+  double around(std::int32_t cluster, bool any_plan) const {
+    return times_.at(cluster, any_plan, ProbeKind::item, times_.round(cluster)) - times_.chain(cluster, any_plan) -
+           latency_ - stream(cluster, any_plan) - launch_;
+  }
+
+  /// Prologue and epilogue.
   void fixed() {
     if (probed_.masked) {
       // Of warps with lists of their own both items of the probe's shortest list take a round of each warp.
       add("fixed", "ns", by_cluster([&](std::int32_t c) {
             const double first = alone() ? times_.at(c, true, ProbeKind::unhidden, 2) - times_.chain(c, true)
                                          : times_.first(c, true, ProbeKind::unhidden);
-            return first - times_.chain(c, true) - latency_ - transfer(c) - launch_;
+            return first - times_.chain(c, true) - latency_ - stream(c, true) - launch_;
           }));
       edge();
       add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
       return;
     }
-    const auto empty = [&](bool any_plan) {
-      return by_cluster([&](std::int32_t c) { return times_.at(c, any_plan, ProbeKind::empty, 0) - launch_; });
-    };
-    // Of warps with lists of their own an item without tokens is one warp's, and others are combined of pieces.
-    const double pieces =
-        times_.at(1, true, ProbeKind::item, times_.round(1)) - times_.chain(1, true) - latency_ - transfer(1) - launch_;
-    add("fixed", "ns", alone() ? Json{rounded(std::max(0.0, pieces))} : empty(true));
-    const bool single_item = probed_.resources.front().single_item;
-    add("single_item_fixed", "ns", single_item ? empty(false) : by_cluster([](std::int32_t) { return 0.0; }));
-    if (single_item) table();
+    const auto empty = [&](std::int32_t c) { return times_.at(c, true, ProbeKind::empty, 0) - launch_; };
+    // Clusters run any plan in probes of items without tokens alone. Of group kernels these are all that counts: their
+    // queries come through the ring, no later than keys from memory.
+    const double more = shares_tiles() ? 0 : around(1, true) - empty(1);
+    add("fixed", "ns", by_cluster([&](std::int32_t c) { return empty(c) + more; }));
+    const bool single = probed_.resources.front().single_item;
+    add("single_item_fixed", "ns", by_cluster([&](std::int32_t c) { return single ? around(c, false) : 0.0; }));
+    if (single) table();
   }
 
   /// What it costs that rows see different tokens: two queries in the probes of several items, and one more, of those
   /// of an item whose rows are queries of one head. Of warps with lists of their own each has its share of many edges.
   void edge() {
-    add_ns("edge", times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::unhidden));
+    const double of_two = times_.at(1, true, ProbeKind::items, 2) - times_.at(1, true, ProbeKind::unhidden, 2);
+    const double of_more = times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::unhidden);
+    add_ns("edge", alone() ? of_two / probed_.config.warps : of_more);
     const std::int32_t rows = 8 * probed_.config.row_tiles;
     const double rounds = std::max(1, rows / times_.round(1));
     const double two = times_.first(1, true, ProbeKind::items) + (rounds - 1) * times_.chain(1, true);
@@ -216,13 +230,23 @@ class Writer {
     const auto [item, crowd] = item_costs(false);
     add_ns("item", item);
     add_ns("item_crowded", item + crowd);
-    // Of warps with lists of their own none has more than one of two items.
-    const double further = times_.each(1, true, ProbeKind::crowd) - times_.each(1, true, ProbeKind::short_items);
-    add_ns("crowd_start", times_.at(1, true, ProbeKind::crowd, 2) - times_.at(1, true, ProbeKind::short_items, 2) -
-                              (alone() ? 0 : 2 * further));
+    add_ns("spread_start", spread_start());
+    add_ns("crowd_start", crowd_start());
     const double list = times_.each(1, true, ProbeKind::queue);
-    add_ns("queue_list", list - each - latency_);
+    const double end = alone() ? constants_[fixed_key()]["value"][0].get<double>() / 2 : 0;  // in `each` of the others
+    add_ns("queue_list", list - each - end - latency_ - stream(1, true));
     add_ns("queue_prologue", times_.first(1, true, ProbeKind::queue) - times_.first(1, true, ProbeKind::items));
+  }
+
+  /// For each doubling of the CTAs that start, by what few show.
+  double spread_start() const { return std::max(0.0, merge_times_.starts(8, base_.launch_seconds_per_cta * 1e9) / 3); }
+  /// What is left for a device that is full, which grows by the CTA. Of kernels that share tiles the wait for queries
+  /// that all ask for together is none, as in `fixed`: the start of lists of short items says what else it takes.
+  double crowd_start() const {
+    if (shares_tiles()) return times_.crowded_starts();
+    constexpr double kMany = gpu::kMergedLists;
+    const double all = merge_times_.starts(gpu::kMergedLists, base_.launch_seconds_per_cta * 1e9);
+    return (all - spread_start() * std::log2(kMany)) * probed_.resources.front().where.workers / kMany;
   }
 
   /// A wave of CTAs of few tokens, each as if alone, as the constants have it: with the clusters' size number i.
@@ -232,8 +256,9 @@ class Writer {
     const double least = alone() ? 1 : constants_["partial_tile"]["value"].get<double>();
     const double edge = probed_.masked ? constants_["edge"]["value"].get<double>() : 0;
     const double dispatch = probed_.resources[i].where.workers * base_.launch_seconds_per_cta * 1e9;
-    return dispatch + constants_[fixed_key()]["value"][i].get<double>() + latency_ + transfer(cluster) * tokens + edge +
-           times_.chain(cluster, probed_.masked) * (least + (1 - least) * tokens);
+    const double combine = alone() ? constants_["combine"]["value"].get<double>() : 0;  // of no lone warp's item
+    return dispatch + constants_[fixed_key()]["value"][i].get<double>() - combine + latency_ +
+           transfer(cluster) * tokens + edge + times_.chain(cluster, probed_.masked) * (least + (1 - least) * tokens);
   }
 
   /// What such a CTA takes longer in the place of one that has ended, on a full device.
@@ -246,7 +271,8 @@ class Writer {
     add("later_start", "ns", later);
     if (!probed_.resources.front().single_item) return;
     const double first = times_.first(1, false, ProbeKind::waves);
-    add_ns("single_item_crowd_start", first - launch_ - wave_of_lone(0));
+    const double spread = spread_start() * std::log2(probed_.resources.front().where.workers);
+    add_ns("single_item_crowd_start", first - launch_ - wave_of_lone(0) - spread);
   }
 
   void merges() {
@@ -256,7 +282,7 @@ class Writer {
     const double two = more(ProbeKind::splits, 2);
     const double eight = more(ProbeKind::splits, 8);
     const double per_split = (eight - two) / 6;
-    add_ns("merge", two - 2 * per_split);
+    add_ns("merge", two - 2 * per_split - base_.flag_seconds * 1e9);
     add_ns("merge_per_split", per_split);
     add_ns("merge_batch", (more(ProbeKind::splits, 32) - eight - 24 * per_split) / 3);
     shared_merge(more(ProbeKind::host, 8), eight);
@@ -273,7 +299,8 @@ class Writer {
     kernel.merge_warps = probed_.config.warps;
     const double all = simulator::merge_turns(kernel, fragments());
     const double turns = simulator::merge_turns(kernel, (fragments() + 7) / 8) / all;
-    if (8 * all >= shared_turns_ && turns < 1) add_ns("merge_shared", (shared - turns * alone) / (1 - turns));
+    if (8 * all < shared_turns_ || turns >= 1) return;
+    add_ns("merge_shared", (shared - turns * alone) / (1 - turns) - base_.flag_seconds * 1e9);
   }
 
   /// A kernel that merges: alone with one output, and with the partials of as many lists as the device has SMs, which
@@ -300,13 +327,15 @@ class Writer {
   void paged() {
     const std::int32_t round = times_.round(1);
     const bool any_plan = probed_.masked;
-    const std::optional<double> found = times_.find(1, any_plan, ProbeKind::item, round, true);
-    if (!found) return;
+    if (!times_.find(1, any_plan, ProbeKind::item, round, true)) return;
     const auto prologue = [&](bool pages) {
       return times_.first(1, true, ProbeKind::items, pages) - times_.chain(1, true, pages);
     };
-    add_ns("paged",
-           probed_.masked ? prologue(true) - prologue(false) : *found - times_.at(1, any_plan, ProbeKind::item, round));
+    const auto item_prologue = [&](bool pages) {
+      const double chain = probed_.config.stages == 1 ? 0 : times_.chain(1, any_plan, pages);
+      return times_.at(1, any_plan, ProbeKind::item, round, pages) - chain;
+    };
+    add_ns("paged", probed_.masked ? prologue(true) - prologue(false) : item_prologue(true) - item_prologue(false));
     if (probed_.config.stages == 1) {
       const double wave = times_.each(1, false, ProbeKind::waves);
       const double looked_up = times_.each(1, false, ProbeKind::waves, true);
@@ -332,19 +361,6 @@ class Writer {
   Json constants_ = Json::object();
 };
 
-/// Of masked configs the unmasked one that merges alike: probes of several queries have many outputs.
-const ProbedConfig& merging_like(const ProbedConfig& config, const std::vector<ProbedConfig>& all) {
-  if (!config.masked) return config;
-  for (const ProbedConfig& other : all) {
-    if (!other.masked && other.config.stages > 1 && other.geometry.head_dim == config.geometry.head_dim &&
-        other.config.row_tiles == config.config.row_tiles && other.config.warps == config.config.warps &&
-        other.config.team == config.config.team) {
-      return other;
-    }
-  }
-  return config;
-}
-
 /// Whether the variant is of a compiled config that works as none of the probed ones does.
 bool works_otherwise(const Json& variant, const std::vector<ProbedConfig>& probed) {
   const gpu::Team team = gpu::parse_kernel_config(variant["config"].get<std::string>() + "c1").team;
@@ -361,6 +377,8 @@ std::string changed_kernel_file(const std::string& text, const std::vector<Probe
   }
   Json& scale = document["constants"]["latency_scale"];
   scale = {{"value", rounded(base.latency_scale)}, {"unit", "1"}, {"source", base.source}, {"confidence", "measured"}};
+  document["constants"]["queue_scale"] = scale;
+  document["constants"]["queue_scale"]["value"] = rounded(base.queue_scale);
   Json variants = Json::array();
   const double shared_turns = document["constants"].value("merge_shared_turns", Json::object()).value("value", 0.0);
   for (const ProbedConfig& config : configs) {

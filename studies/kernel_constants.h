@@ -3,6 +3,7 @@
 // studies_cuda, as measure_cuda.h.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,17 @@ struct ProbedConfig {
   std::vector<gpu::KernelProbe> probes;
 };
 
-/// Gathers the probes of all configs, in the order in which they come first. Resources are those of the current device.
-std::vector<ProbedConfig> gather(const std::vector<gpu::KernelProbe>& probes);
+/// What the kernel of a probe takes of an SM.
+using ResourcesOf = std::function<gpu::KernelResources(const gpu::KernelProbe&)>;
+
+/// As the current device says.
+gpu::KernelResources device_resources(const gpu::KernelProbe& probe);
+
+/// Gathers the probes of all configs, in the order in which they come first.
+std::vector<ProbedConfig> gather(const std::vector<gpu::KernelProbe>& probes, const ResourcesOf& resources_of);
+
+/// Of masked configs the unmasked one that merges alike: probes of several queries have many outputs. Else itself.
+const ProbedConfig& merging_like(const ProbedConfig& config, const std::vector<ProbedConfig>& all);
 
 /// What the machine's constants say of what the probes include, seconds.
 struct ProbeBase {
@@ -30,8 +40,11 @@ struct ProbeBase {
   double launch_seconds_per_cta = 0;    ///< of a grid of many
   double ring_l2_seconds = 0;           ///< latency of a ring of copies from L2
   double ring_l2_bytes_per_second = 0;  ///< of an SM that reads L2 alone
+  double sm_bytes_per_second = 0;       ///< of an SM beside others that read memory
+  double flag_seconds = 0;              ///< in which a CTA sees what another has reported
   double clock_hz = 0;
   double latency_scale = 1;  ///< latency of a ring of copies over the machine's
+  double queue_scale = 1;    ///< the same of what it grows by under load
   std::string source;        ///< begins each constant's
 };
 

@@ -55,6 +55,16 @@ class ProbeTimes {
                           at(1, any_plan, gpu::ProbeKind::item, round(1));
     return rounds / further - chain(1, any_plan);
   }
+  /// What the starts of so many CTAs take longer than one's, beside `dispatch` for each.
+  double starts(std::int32_t ctas, double dispatch) const {
+    return at(1, true, gpu::ProbeKind::unmerged, ctas) - at(1, true, gpu::ProbeKind::item, round(1)) -
+           (ctas - 1) * dispatch;
+  }
+  /// What starts of lists of short items take longer in a full device.
+  double crowded_starts() const {
+    const double further = each(1, true, gpu::ProbeKind::crowd) - each(1, true, gpu::ProbeKind::short_items);
+    return at(1, true, gpu::ProbeKind::crowd, 2) - at(1, true, gpu::ProbeKind::short_items, 2) - 2 * further;
+  }
 
  private:
   const ProbedConfig& probed_;

@@ -16,7 +16,12 @@ KernelConfig without_cluster(KernelConfig config) {
 
 }  // namespace
 
-std::vector<ProbedConfig> gather(const std::vector<KernelProbe>& probes) {
+gpu::KernelResources device_resources(const KernelProbe& probe) {
+  const auto workload = gpu::probe_workload(probe.geometry.head_dim, 8, false, probe.masked, 1, 64);
+  return gpu::resources(workload, probe.config);
+}
+
+std::vector<ProbedConfig> gather(const std::vector<KernelProbe>& probes, const ResourcesOf& resources_of) {
   std::vector<ProbedConfig> all;
   for (const KernelProbe& probe : probes) {
     const KernelConfig config = without_cluster(probe.config);
@@ -31,10 +36,21 @@ std::vector<ProbedConfig> gather(const std::vector<KernelProbe>& probes) {
     const std::vector<std::int32_t>& clusters = known->clusters;
     if (probe.paged || std::find(clusters.begin(), clusters.end(), probe.config.cluster) != clusters.end()) continue;
     known->clusters.push_back(probe.config.cluster);
-    const auto workload = gpu::probe_workload(probe.geometry.head_dim, 8, false, probe.masked, 1, 64);
-    known->resources.push_back(gpu::resources(workload, probe.config));
+    known->resources.push_back(resources_of(probe));
   }
   return all;
+}
+
+const ProbedConfig& merging_like(const ProbedConfig& config, const std::vector<ProbedConfig>& all) {
+  if (!config.masked) return config;
+  for (const ProbedConfig& other : all) {
+    if (!other.masked && other.config.stages > 1 && other.geometry.head_dim == config.geometry.head_dim &&
+        other.config.row_tiles == config.config.row_tiles && other.config.warps == config.config.warps &&
+        other.config.team == config.config.team) {
+      return other;
+    }
+  }
+  return config;
 }
 
 }  // namespace splitwave::studies

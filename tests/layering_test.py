@@ -34,6 +34,8 @@ MORE_ARROWS = {
     "studies/calibration_work.h": ["gpu"],
     "studies/kernel_constants.cpp": ["gpu"],
     "studies/kernel_constants.h": ["gpu"],
+    "studies/kernel_points.cpp": ["gpu"],
+    "studies/kernel_points.h": ["gpu"],
     "studies/measure_cuda.cpp": ["gpu"],
     "cli/program.cpp": ["gpu"],
 }

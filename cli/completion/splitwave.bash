@@ -30,7 +30,7 @@ _splitwave_options() {
     'records filter') echo '--where --from --strict --output --json' ;;
     'records convert') echo '--to --from --strict --output --json' ;;
     'records diff') echo '--from --strict --tolerance --json' ;;
-    calibrate) echo '--executor --threads --kernel-out --like --only-energy --out --points --json' ;;
+    calibrate) echo '--executor --threads --kernel-out --like --only-energy --out --points --from-points --json' ;;
     'workload show') echo "$workload --json" ;;
     'workload tensors') echo "$workload --out --format --json" ;;
     'workload validate' | gpus | schedules | algorithms) echo '--json' ;;

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <tuple>
 
 #include "base/error.h"
@@ -20,9 +21,11 @@ constexpr double kNs = 1e-9;
 constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle = 1500, kChainAny = 400,
                  kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300,
                  kFirstRound = 70, kCrowd = 150, kShort = 0.4 * kChainAny * (1 - 16.0 / 64), kLater = 170,
-                 kTraffic = 120, kPagedItem = 260, kPagedCrowd = 180, kDispatch = 264 * 0.5, kLaterStart = 480,
-                 kCrowdStart = 230, kShared = 700;
-constexpr double kFirst = kLaunch + kEmptyAny + kLatency + kChainAny;
+                 kTraffic = 120, kPagedItem = 260, kPagedCrowd = 180, kPerCta = 0.5, kDispatch = 264 * kPerCta,
+                 kLaterStart = 480, kCrowdStart = 230, kShared = 700, kSpread = 40, kFlag = 250;
+/// A round: half of the window that comes while a stage is waited for and worked on.
+constexpr double kTransferAny = (kLatency + kChainAny) / 2, kTransferSingle = (kLatency + kChainSingle) / 2;
+constexpr double kFirst = kLaunch + kEmptyAny + kLatency + kTransferAny + kChainAny;
 /// A quarter of a round in a CTA alone: 16 tokens of 512 bytes at 250 GB/s.
 constexpr double kFew = kEmptySingle + kLatency + (0.6 + 0.4 / 4) * kChainSingle + 16 * 512 / 250.0;
 
@@ -39,10 +42,10 @@ class Probes {
     for (const std::int32_t count : {2, 6}) {
       add(ProbeKind::queue, count, true, kFirst + 100 + (count - 1) * (kEach + kList));
       add(ProbeKind::waves, count, false,
-          kLaunch + count * (kDispatch + kFew) + kCrowdStart + (count - 1) * kLaterStart);
+          kLaunch + count * (kDispatch + kFew) + kCrowdStart + kSpread * std::log2(264) + (count - 1) * kLaterStart);
     }
     merges();
-    add(ProbeKind::table, kRound, false, kLaunch + kEmptySingle + kLatency + kChainSingle + 80);
+    add(ProbeKind::table, kRound, false, kLaunch + kEmptySingle + kLatency + kTransferSingle + kChainSingle + 80);
     return all_;
   }
 
@@ -55,7 +58,8 @@ class Probes {
     add(ProbeKind::empty, 0, any, empty);
     for (const std::int32_t rounds : {1, 2, 10}) {
       add(ProbeKind::item, rounds * kRound, any,
-          empty + kLatency + rounds * (any ? kChainAny : kChainSingle) + (rounds > 1 ? kFirstRound : 0));
+          empty + kLatency + (any ? kTransferAny : kTransferSingle) + rounds * (any ? kChainAny : kChainSingle) +
+              (rounds > 1 ? kFirstRound : 0));
     }
   }
 
@@ -71,13 +75,18 @@ class Probes {
   void merges() {
     for (const std::int32_t parts : {2, 8, 32}) {
       const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
-      add(ProbeKind::splits, parts, true, kFirst + merge);
-      add(ProbeKind::host, parts, true, kFirst + kShared + 0.5 * (merge - kShared));  // one turn for two
-      add(ProbeKind::kernel, parts, true, kFirst + kCrowd + merge + 500 + kTraffic);
-      add(ProbeKind::lone_kernel, parts, true, kFirst + merge + 500);
-      add(ProbeKind::unmerged, parts, true, kFirst);
+      add(ProbeKind::splits, parts, true, kFirst + kFlag + merge);
+      add(ProbeKind::host, parts, true, kFirst + kFlag + kShared + 0.5 * (merge - kShared));  // one turn for two
+      add(ProbeKind::kernel, parts, true, lists_of(gpu::kMergedLists) + merge + 500 + kTraffic);
+      add(ProbeKind::lone_kernel, parts, true, lists_of(parts) + merge + 500);
+      add(ProbeKind::unmerged, parts, true, lists_of(parts));
     }
-    add(ProbeKind::unmerged, gpu::kMergedLists, true, kFirst + kCrowd);
+    add(ProbeKind::unmerged, gpu::kMergedLists, true, lists_of(gpu::kMergedLists));
+  }
+
+  /// So many lists at a time.
+  static double lists_of(std::int32_t count) {
+    return kFirst + (count - 1) * kPerCta + kSpread * std::log2(count) + (count == gpu::kMergedLists ? kCrowd : 0);
   }
 
   void add(ProbeKind kind, std::int32_t count, bool any, double ns) {
@@ -111,10 +120,13 @@ simulator::KernelProfile profile_of(const ProbedConfig& probed, const char* work
   ProbeBase base;
   base.launch_seconds = kLaunch * kNs;
   base.launch_later_seconds = kLater * kNs;
-  base.launch_seconds_per_cta = 0.5 * kNs;
+  base.launch_seconds_per_cta = kPerCta * kNs;
   base.ring_l2_seconds = kLatency * kNs;
   base.ring_l2_bytes_per_second = 250e9;
+  base.sm_bytes_per_second = 200e9;
+  base.flag_seconds = kFlag * kNs;
   base.latency_scale = 0.5;
+  base.queue_scale = 0.4;
   base.clock_hz = 2e9;
   base.source = "a test";
   const std::string file = changed_kernel_file(simulator::kernel_text("splitwave"), {probed}, base);
@@ -164,13 +176,14 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.single_item_first_round_seconds, kFirstRound * kNs, 1e-12);
   EXPECT_NEAR(kernel.item_seconds, kItem * kNs, 1e-12);
   EXPECT_NEAR(kernel.table_seconds, 80 * kNs, 1e-12);
-  EXPECT_NEAR(kernel.crowd_start_seconds, 200 * kNs, 1e-12);
+  EXPECT_NEAR(kernel.spread_start_seconds, kSpread * kNs, 1e-12);
+  EXPECT_NEAR(kernel.crowd_start_seconds, kCrowd * 264 / gpu::kMergedLists * kNs, 1e-11);
   EXPECT_NEAR(kernel.single_item_crowd_start_seconds, kCrowdStart * kNs, 1e-12);
   EXPECT_NEAR(kernel.later_start_seconds, kLaterStart * kNs, 1e-12);
   EXPECT_NEAR(kernel.item_crowded_seconds, kItem * kNs, 1e-12);
   EXPECT_NEAR(kernel.paged_item_seconds, kPagedItem * kNs, 1e-12);
   EXPECT_NEAR(kernel.paged_item_crowded_seconds, (kPagedItem + kPagedCrowd) * kNs, 1e-12);
-  EXPECT_NEAR(kernel.queue_list_seconds, (kList - kLatency) * kNs, 1e-12);
+  EXPECT_NEAR(kernel.queue_list_seconds, (kList - kLatency - kTransferAny) * kNs, 1e-12);
   EXPECT_NEAR(kernel.queue_prologue_seconds, 100 * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_seconds, kMerge * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_seconds_per_split, kPerSplit * kNs, 1e-12);
@@ -180,23 +193,23 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.merge_kernel_bytes_per_second * kTraffic * kNs, gpu::kMergedLists * 8 * (128 + 1) * 4.0, 1);
   EXPECT_NEAR(kernel.partial_tile, 0.6, 1e-4);
   EXPECT_NEAR(kernel.merge_kernel_batch_seconds, kBatch * kNs, 1e-12);
+  EXPECT_EQ(kernel.latency_scale, 0.5);
+  EXPECT_EQ(kernel.queue_scale, 0.4);
 }
 
 /// Two short items fall to two warps, and two items of a round are two rounds of each: no warp has a second one.
 TEST(KernelConstants, OfWarpsWithListsOfTheirOwn) {
-  constexpr double kCombine = 500, kStart = 900, kUnhidden = 5000, kEdge = 40;
+  constexpr double kCombine = 500, kUnhidden = 5000, kEdge = 40;
   ProbedConfig probed = probed_config();
   for (gpu::KernelProbe& probe : probed.probes) {
     if (probe.count != 2 || probe.paged) continue;
     if (probe.kind == ProbeKind::short_items) probe.seconds = (kFirst - kCombine) * kNs;
-    if (probe.kind == ProbeKind::crowd) probe.seconds = (kFirst - kCombine + kStart) * kNs;
   }
   probed.config.team = gpu::Team::alone;
   const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k");
   EXPECT_EQ(kernel.config, "r1a4s2t16c1");
   EXPECT_TRUE(kernel.warps_alone);
   EXPECT_NEAR(kernel.combine_seconds, kCombine * kNs, 1e-12);
-  EXPECT_NEAR(kernel.crowd_start_seconds, kStart * kNs, 1e-12);
   probed.masked = true;
   for (const auto& [kind, count, ns] : {std::tuple{ProbeKind::unhidden, 2, kUnhidden},
                                         {ProbeKind::unhidden, 6, kUnhidden + 4 * kChainAny},
@@ -212,7 +225,7 @@ TEST(KernelConstants, OfWarpsWithListsOfTheirOwn) {
   }
   const simulator::KernelProfile masked = profile_of(probed, "h=4/1,d=128:1q2s1k");
   EXPECT_NEAR(masked.prologue_seconds + masked.epilogue_seconds,
-              (kUnhidden - 2 * kChainAny - kLatency - 64 * 512 / 250.0 - kLaunch) * kNs, 1e-10);
+              (kUnhidden - 2 * kChainAny - kLatency - kTransferAny - kLaunch) * kNs, 1e-10);
 }
 
 TEST(KernelConstants, RefuseAFileThatIsNone) {

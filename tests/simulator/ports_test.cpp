@@ -42,6 +42,7 @@ TEST(Ports, SetSmsApartByHowManyShareThem) {
 
 TEST(Ports, ShareASaturatedMemoryEquallyAndLoseNothing) {
   MemoryLaw law;
+  law.plateau = 4.567e12;
   law.bytes_in_flight = 1e6;  // 132 MB in flight: queues everywhere
   std::array classes = {StreamClass{24, 1e12, 10e9, 0}, StreamClass{108, 1e12, 10e9, 1}};
   const PortKinds ports{{6, 18}, {}, {}};
@@ -53,6 +54,7 @@ TEST(Ports, ShareASaturatedMemoryEquallyAndLoseNothing) {
 
 TEST(Ports, LeaveWhatKeepsFewRequestsWaiting) {
   MemoryLaw law;
+  law.plateau = 4.567e12;
   law.bytes_in_flight = 32e3;  // 4 MB in all
   std::array classes = {StreamClass{24, 1e12, 10e9, 0}, StreamClass{108, 1e12, 10e9, 1}};
   const PortKinds ports{{6, 18}, {}, {}};
@@ -66,6 +68,7 @@ TEST(Ports, LeaveWhatKeepsFewRequestsWaiting) {
 
 TEST(Ports, PassOnWhatAPortCannotUse) {
   MemoryLaw law;
+  law.plateau = 4.567e12;
   law.bytes_in_flight = 1e6;
   std::array classes = {StreamClass{4, 12e9, 10e9, 0}, StreamClass{100, 1e12, 10e9, 1}};
   const PortKinds ports{{6, 18}, {}, {}};
@@ -97,6 +100,7 @@ TEST(Sides, ArePartOfAKindWhereTheyDifferOrListsWait) {
 TEST(Sides, LetNoMoreThroughThanTheirShareAndLeaveTheRestToTheOther) {
   const PortKinds kinds{{12, 12}, {0, 1}, {}};
   MemoryLaw law;
+  law.plateau = 4.567e12;
   law.latency_seconds = 1e-6;
   law.bytes_in_flight = 64e3;  // 5 MB in all: every CTA gets the same
   std::array classes = {StreamClass{60, 1e12, 50e9, 0}, StreamClass{20, 1e12, 50e9, 1}};
@@ -113,6 +117,7 @@ TEST(Sides, LetNoMoreThroughThanTheirShareAndLeaveTheRestToTheOther) {
 TEST(Sides, LeaveWhatKeepsFewRequestsWaiting) {
   const PortKinds kinds{{12, 12}, {0, 1}, {}};
   MemoryLaw law;
+  law.plateau = 4.567e12;
   law.latency_seconds = 1e-6;
   law.bytes_in_flight = 32e3;
   std::array classes = {StreamClass{40, 1e12, 30e9, 0}, StreamClass{20, 1e12, 30e9, 1}};
@@ -125,6 +130,7 @@ TEST(Sides, LeaveWhatKeepsFewRequestsWaiting) {
 TEST(Sides, GiveACtaNoMoreThanItsCap) {
   const PortKinds kinds{{12, 12}, {0, 1}, {}};
   MemoryLaw law;
+  law.plateau = 4.567e12;
   law.latency_seconds = 1e-6;
   law.bytes_in_flight = 64e3;
   // Of side 1 half of the CTAs take 45e9 at most: the others get what these leave.

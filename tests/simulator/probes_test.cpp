@@ -67,7 +67,7 @@ TEST(Probes, WavesOfShortItemsAreGivenBackForEverySizeOfCluster) {
       found = true;
       const double one = (seconds(6, kernel, workload, machine) - seconds(2, kernel, workload, machine)) / 4;
       const bool ring = kernel.most_tokens == 0;
-      EXPECT_NEAR(one * 1e9, nanoseconds, (ring ? 0.12 : 0.01) * nanoseconds) << wave.config << " " << wave.head_dim;
+      EXPECT_NEAR(one * 1e9, nanoseconds, (ring ? 0.15 : 0.01) * nanoseconds) << wave.config << " " << wave.head_dim;
       rings += ring ? 1 : 0;
       all += ring ? one * 1e9 / nanoseconds : 0;
     }

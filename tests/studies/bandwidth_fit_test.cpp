@@ -83,6 +83,19 @@ TEST(BandwidthFit, ThePlateauIsNotAboveWhatWasMeasured) {
   EXPECT_LE(fit_memory(simulator::load_machine("h200"), points).dram_bytes_per_second, most);
 }
 
+/// How latency grows is told by the points below the plateau alone.
+TEST(BandwidthFit, TheQueueOfOneSetOfPoints) {
+  const simulator::Machine truth = machine_with(430, 36, 4929, 4567);
+  std::vector<BandwidthPoint> points = points_of(truth, 0.01);
+  for (BandwidthPoint& point : points) {
+    if (point.bytes_per_second >= 0.98 * truth.dram_bytes_per_second) point.bytes_per_second *= 0.9;
+  }
+  EXPECT_NEAR(fit_queue(machine_with(430, 120, 4929, 4567), points) * 1e9, 36, 6);
+  std::erase_if(points, [](const BandwidthPoint& point) { return point.ctas < 500; });
+  for (BandwidthPoint& point : points) point.bytes_per_second = truth.dram_bytes_per_second;
+  EXPECT_THROW(fit_queue(truth, points), std::invalid_argument);
+}
+
 TEST(BandwidthFit, FewerPointsThanConstantsAreRefused) {
   EXPECT_THROW(fit_memory(simulator::load_machine("h200"), std::vector<BandwidthPoint>(3)), std::invalid_argument);
 }

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Kernel files from points that a calibration left. No device is needed.
+#include "studies/kernel_points.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "simulator/kernel.h"
+#include "simulator/machine.h"
+#include "studies/calibrate_cuda.h"
+
+namespace splitwave::studies {
+namespace {
+
+CalibrationPoint point(const char* benchmark, std::int32_t ctas, std::int64_t bytes_in_flight, double value) {
+  CalibrationPoint point;
+  point.benchmark = benchmark;
+  point.ctas = ctas;
+  point.bytes_in_flight = bytes_in_flight;
+  point.value = value;
+  return point;
+}
+
+/// What probe_base() asks for: a lone ring of 430 ns and others.
+std::vector<CalibrationPoint> base_points() {
+  return {point("node_first", 1, 0, 600), point("ring", 1, 16384, 38.1), point("ring", 64, 16384, 2290),
+          point("ring_l2", 1, 16384, 88), point("ring_l2", 1, 65536, 246)};
+}
+
+TEST(KernelPoints, NamesAreReadAsTheyAreWritten) {
+  for (const char* name : {"r1w4s4t16c1_d64_item_any", "r8g4s2t16c1_d128_paged_masked_short_items_any",
+                           "r2w4s1t16c8_d256_waves_single", "r8m8s2t8c1_d576_masked_queries_any"}) {
+    const std::vector<gpu::KernelProbe> probes = probes_of({point(name, 6, 0, 1234)});
+    ASSERT_EQ(probes.size(), 1U) << name;
+    EXPECT_EQ(point_name(probes[0]), name);
+    EXPECT_EQ(probes[0].count, 6);
+    EXPECT_DOUBLE_EQ(probes[0].seconds, 1234e-9);
+  }
+}
+
+TEST(KernelPoints, OtherPointsAreNoProbes) {
+  EXPECT_TRUE(probes_of(base_points()).empty());
+  EXPECT_TRUE(probes_of({point("ring_rows", 0, 65536, 2646), point("r1w4s4t16c1_d64_nothing_any", 1, 0, 1),
+                         point("r1w4s4t16c1_d64_item_both", 1, 0, 1), point("", 1, 0, 1)})
+                  .empty());
+}
+
+TEST(KernelPoints, TheBaseIsOfRingsAndLaunches) {
+  const simulator::Machine machine = simulator::load_machine("h200");
+  const ProbeBase base = probe_base(base_points(), machine, "a test");
+  EXPECT_NEAR(base.latency_scale * machine.dram_latency_seconds, 16384 / 38.1e9, 1e-12);
+  EXPECT_DOUBLE_EQ(base.ring_l2_bytes_per_second, 246e9);
+  EXPECT_DOUBLE_EQ(base.launch_seconds, 600e-9);
+  EXPECT_GT(base.queue_scale, 0);
+  std::vector<CalibrationPoint> fewer = base_points();
+  fewer.erase(fewer.begin());
+  EXPECT_THROW(probe_base(fewer, machine, "a test"), base::InputError);
+}
+
+TEST(KernelPoints, AConfigThatTheFileDoesNotHaveIsRefused) {
+  std::vector<CalibrationPoint> points = base_points();
+  points.push_back(point("r1w4s5t16c1_d64_item_any", 64, 0, 3000));
+  EXPECT_THROW(recalibrated_kernels(points, simulator::load_machine("h200"), "a test",
+                                    simulator::kernel_text(std::string(simulator::kOwnKernel))),
+               base::InputError);
+}
+
+/// The shipped constants are what the rules make of the points that are checked in.
+TEST(KernelPoints, TheShippedConstantsAreOfThePointsBesideThem) {
+  const std::string again =
+      recalibrate_cuda(SPLITWAVE_SOURCE_DIR "/docs/gpu/h200_microbenchmarks.csv", "h200-calibrated");
+  EXPECT_TRUE(again == simulator::kernel_text(std::string(simulator::kOwnKernel)))
+      << "simulator/kernels/splitwave.json is not what 'splitwave calibrate --executor cuda --from-points' makes now";
+}
+
+}  // namespace
+}  // namespace splitwave::studies
