@@ -34,8 +34,9 @@ void expect_mentions(const std::string& message, const std::vector<std::string>&
 }
 
 TEST(MachineFiles, AllShippedOnesLoad) {
-  EXPECT_EQ(machine_names(), (std::vector<std::string>{"a100", "b200", "h100-pcie", "h100-sxm", "h20", "h200",
-                                                       "h200-calibrated", "l40s", "mi300x", "rtx-4090"}));
+  EXPECT_EQ(machine_names(),
+            (std::vector<std::string>{"a100", "b200", "h100-pcie", "h100-sxm", "h100-sxm-calibrated", "h20", "h200",
+                                      "h200-calibrated", "l40s", "mi300x", "rtx-4090"}));
   for (const std::string& name : machine_names()) EXPECT_EQ(load_machine(name).name, name);
 }
 
