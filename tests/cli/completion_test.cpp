@@ -78,7 +78,8 @@ TEST_F(Completion, BashNamesEveryVerb) {
 }
 
 TEST_F(Completion, BashCompletesNamesFromTheProgram) {
-  EXPECT_EQ(completions("plan --gpu h200,h100-s"), (std::set<std::string>{"h200,h100-sxm", "h200,h100-sxm-calibrated"}));
+  EXPECT_EQ(completions("plan --gpu h200,h100-s"),
+            (std::set<std::string>{"h200,h100-sxm", "h200,h100-sxm-calibrated"}));
   EXPECT_TRUE(completions("plan --schedule ''").count("lean") == 1);
 }
 
