@@ -83,9 +83,9 @@ always asked L2 to drop K and V; predicted is what they would ask today.
 Before the twenty-fourth (GPU-291606ab, d056aec, `scripts/judge_gpu OUT 120 50617283`) the calibration's own probes were simulated: merges counted a flag's way
 twice, further items of kernels with one CTA to an SM were always as slow as on a full device, starts of few CTAs took no longer than one's, and the
 queue of a full memory was that of a plain read, by which the law erred by 10 % on the points of rings ([measuring.md](measuring.md), "Calibration").
-For the first time both ratios are within the goal, as are means, p90 and the ragged sign; the ragged p50 misses it by 0.3 and the uniform sign by 0.4.
-Most of what is left is one way: predictions are 1.7 and 1.9 % too fast, lists of group kernels with masks 8 to 10 %. Latent attention came out worse than on
-any chip before: long contexts on all SMs take 20 to 30 % longer than predicted (the power limit, perhaps), and 34 to 42 heads, in kernels for 64 rows, 20 %
+Both ratios are within the goal, as last in the sixth, and means, p90 and the ragged sign; the ragged p50 misses it by 0.3 and the uniform sign by 0.4.
+Most of what is left is one way: predictions are 1.7 and 1.9 % too fast, lists of group kernels with masks 8 to 10 %. Latent attention came out worse than in
+any judgement since the tenth: long contexts on all SMs take 20 to 30 % longer than predicted (the power limit, perhaps), and 34 to 42 heads, in kernels for 64 rows, 20 %
 and more less: probes have all rows.
 
 The twenty-third (GPU-9ee96e87, b7b94fe, `scripts/judge_gpu OUT 55 30917752`) is of kernels that merge through their rings. It meets means, p90, the ragged p50 and the uniform
