@@ -35,7 +35,7 @@ studies::Calibration measure(const CalibrateOptions& options) {
 /// The kernels' constants once more, of points that an earlier calibration left.
 void recalibrate(const CalibrateOptions& options) {
   if (options.executor != "cuda" || options.like.empty() || options.kernel.empty() || !options.file.empty() ||
-      !options.points.empty() || options.only_energy) {
+      !options.points.empty() || options.only_energy || options.threads > 0 || options.json) {
     throw base::InputError(
         "--from-points: nothing is measured; allowed with it: --executor cuda, --like with the machine that the points "
         "made, and --kernel-out");

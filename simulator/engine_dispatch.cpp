@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // How lists reach slots: the first wave, groups of SMs that are alike, and lists that wait.
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -167,11 +166,9 @@ void Engine::start_first_wave() {
     if (slot.reads) busy_.reading += weight(slot);
   }
   streams_.reset(limits_, slots_.size());
-  const double full = busy_.reading / (machine_->sms * per_sm);
-  const double lead = first_prologue_seconds(*machine_, *kernel_) + work_->cold_seconds + work_->table_seconds +
-                      full * work_->crowd_start_seconds +
-                      std::log2(std::max(1.0, busy_.reading)) * work_->spread_start_seconds +
-                      options_.worker_prologue_seconds;
+  const double lone = first_prologue_seconds(*machine_, *kernel_) + work_->cold_seconds + work_->table_seconds;
+  const double lead =
+      work_->start_seconds(lone, busy_.reading, machine_->sms * per_sm) + options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
     if (list >= 0) {

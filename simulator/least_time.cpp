@@ -168,10 +168,9 @@ LeastParts LeastTime::parts(std::int64_t ctas, double further_start) const {
   parts.start_seconds = launched;
   if (lists_ == 0) return parts;
   const double slots = machine_.sms * per_sm_;
-  parts.start_seconds +=
-      first_prologue_seconds(machine_, kernel_) + work_.cold_seconds + work_.table_seconds +
-      std::max(0.0, first_wave - static_cast<double>(unread_)) / slots * work_.crowd_start_seconds +
-      std::log2(std::max(1.0, first_wave - static_cast<double>(unread_))) * work_.spread_start_seconds;
+  const double reading = std::max(0.0, first_wave - static_cast<double>(unread_));
+  const double lone = first_prologue_seconds(machine_, kernel_) + work_.cold_seconds + work_.table_seconds;
+  parts.start_seconds += work_.start_seconds(lone, reading, slots);
   // What some streams have less others have more, but for one place too many, or places that nobody takes.
   const auto lists = static_cast<double>(lists_);
   const double drifting = drifting_share();

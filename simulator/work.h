@@ -2,6 +2,7 @@
 // A plan, a machine and a kernel turned into what the event loop needs: bytes, costs and where bytes come from.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -38,6 +39,10 @@ struct Work {
   double edge_seconds = 0;                         ///< more of an item at the edge of a mask (at_edge())
   std::vector<workloads::KvRange> seen_of_output;  ///< by all of its queries; empty if no item costs more
 
+  /// A first prologue of `lone` seconds where so many CTAs read, of the device's `places`.
+  double start_seconds(double lone, double reading, double places) const {
+    return lone + reading / places * crowd_start_seconds + std::log2(std::max(1.0, reading)) * spread_start_seconds;
+  }
   /// Whether some query of the item's output does not see all of the item.
   bool at_edge(const schedules::Item& item) const {
     if (seen_of_output.empty()) return false;

@@ -17,6 +17,7 @@
 #include "base/parallel.h"
 #include "base/text.h"
 #include "cpu_reference/measure.h"
+#include "reports/csv.h"
 #include "reports/table.h"
 
 namespace splitwave::studies {
@@ -33,19 +34,9 @@ std::string shown(const std::vector<double>& values) {
 
 constexpr std::string_view kPointsHeader = "benchmark,ctas,bytes_in_flight,footprint_bytes,value,unit,p20,p80,samples";
 
-std::string_view without_return(std::string_view line) {
-  return line.empty() || line.back() != '\r' ? line : line.substr(0, line.size() - 1);
-}
-
 /// where: begins the error message.
 CalibrationPoint point_in(std::string_view line, const std::string& where) {
-  std::vector<std::string_view> cells;
-  for (std::string_view rest = line;;) {
-    const std::size_t comma = rest.find(',');
-    cells.push_back(rest.substr(0, comma));
-    if (comma == std::string_view::npos) break;
-    rest.remove_prefix(comma + 1);
-  }
+  const std::vector<std::string> cells = reports::csv_cells(line, where);
   constexpr std::size_t kCells = 9;
   const auto number = [&](std::size_t cell) {
     const std::optional<double> value = cell < cells.size() ? base::number_in(cells[cell]) : std::nullopt;
@@ -88,13 +79,13 @@ std::string points_csv(const std::vector<CalibrationPoint>& points) {
 std::vector<CalibrationPoint> read_points(const std::string& path) {
   const std::string text = base::read_text_file(path);
   base::Lines lines(text);
-  if (without_return(lines.next()) != kPointsHeader) {
+  if (reports::csv_cells(lines.next(), path) != reports::csv_cells(kPointsHeader, path)) {
     throw base::InputError(
         fmt::format("{}: no points of a calibration; allowed: a first line {}", path, kPointsHeader));
   }
   std::vector<CalibrationPoint> points;
   for (std::string_view line = lines.next(); !line.empty(); line = lines.next()) {
-    points.push_back(point_in(without_return(line), fmt::format("{}:{}", path, lines.number())));
+    points.push_back(point_in(line, fmt::format("{}:{}", path, lines.number())));
   }
   return points;
 }

@@ -2,7 +2,6 @@
 // The kernels' probes as points of a calibration, and the kernel file that such points make.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 

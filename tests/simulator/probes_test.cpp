@@ -67,7 +67,10 @@ TEST(Probes, WavesOfShortItemsAreGivenBackForEverySizeOfCluster) {
       found = true;
       const double one = (seconds(6, kernel, workload, machine) - seconds(2, kernel, workload, machine)) / 4;
       const bool ring = kernel.most_tokens == 0;
-      EXPECT_NEAR(one * 1e9, nanoseconds, (ring ? 0.15 : 0.01) * nanoseconds) << wave.config << " " << wave.head_dim;
+      // Where ends come apart the engine takes less of later_start: 13 % of this kernel's wave.
+      const double of_rings = wave.config == "r1w4s2t32c1" && wave.head_dim == 64 ? 0.14 : 0.12;
+      EXPECT_NEAR(one * 1e9, nanoseconds, (ring ? of_rings : 0.01) * nanoseconds)
+          << wave.config << " " << wave.head_dim;
       rings += ring ? 1 : 0;
       all += ring ? one * 1e9 / nanoseconds : 0;
     }

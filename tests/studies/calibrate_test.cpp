@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "simulator/machine.h"
+#include "tests/cli/process.h"
 
 namespace splitwave::studies {
 namespace {
@@ -51,6 +52,41 @@ TEST(Calibrate, PointsHaveARowEach) {
   EXPECT_EQ(csv,
             "benchmark,ctas,bytes_in_flight,footprint_bytes,value,unit,p20,p80,samples\n"
             "ring,8,16384,0,321.5,GB/s,320,322,9\n");
+}
+
+/// What read_points() says of a file that it refuses; empty if it takes it.
+std::string refusal(const std::string& text) {
+  const tests::TemporaryFolder folder;
+  try {
+    read_points(folder.write("points.csv", text));
+  } catch (const base::InputError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Calibrate, PointsAreReadAsTheyAreWritten) {
+  const std::string csv =
+      points_csv({{"ring", 8, 16384, 0, 321.5, "GB/s", 320, 322, 9}, {"node_first", 1, 0, 0, 600, "ns", 590, 610, 3}});
+  std::string with_returns;
+  for (const char letter : csv) with_returns += letter == '\n' ? std::string("\r\n") : std::string(1, letter);
+  const tests::TemporaryFolder folder;
+  EXPECT_EQ(points_csv(read_points(folder.write("points.csv", csv))), csv);
+  EXPECT_EQ(points_csv(read_points(folder.write("returns.csv", with_returns))), csv);
+}
+
+TEST(Calibrate, FilesThatHoldNoPointsAreRefused) {
+  const std::string header = points_csv({});
+  EXPECT_EQ(refusal(header), "");
+  EXPECT_NE(refusal("").find("points.csv"), std::string::npos);
+  EXPECT_NE(refusal("benchmark,ctas\n").find("allowed: a first line benchmark,ctas"), std::string::npos);
+  for (const char* line : {"ring,8,16384,0,321.5,GB/s,320,322", "ring,8,16384,0,321.5,GB/s,320,322,9,9",
+                           "ring,eight,16384,0,321.5,GB/s,320,322,9", "ring,8,16384,0,inf,GB/s,320,322,9",
+                           "ring,8,1e30,0,321.5,GB/s,320,322,9", "ring,8,16384,0,\"321.5,GB/s,320,322,9"}) {
+    const std::string said = refusal(header + line + "\n");
+    EXPECT_NE(said.find("points.csv:2: "), std::string::npos) << line << ": " << said;
+    EXPECT_NE(said.find("allowed: "), std::string::npos) << line << ": " << said;
+  }
 }
 
 TEST(Calibrate, TheTableSetsMeasuredBesideKnown) {
