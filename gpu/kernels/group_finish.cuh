@@ -82,46 +82,70 @@ __device__ __forceinline__ void write_group_rows(const Cta<Config>& cta, const R
   }
 }
 
+/// Leaves the CTA's elements as a partial result, and with a thread a row their maxima and sums.
+template <class Config>
+__device__ __forceinline__ void leave_partial(const Cta<Config>& cta, const Rows& rows, int slot,
+                                              const GroupAccumulator<Config>& acc, const RowEnds<Config>& ends) {
+  auto* to = reinterpret_cast<float4*>(cta.partial(slot)) + dim_tile(cta, 0) * 32 + cta.lane;
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    if (n * 8 >= rows.count) break;
+#pragma unroll
+    for (int d = 0; d < Config::kWarpDims; ++d) {
+      const float(&o)[4] = acc.o[d][n];
+      __stcg(to + (n * Config::kDimTiles + d * Config::kChunks) * 32, make_float4(o[0], o[1], o[2], o[3]));
+    }
+  }
+  if (const int row = static_cast<int>(threadIdx.x); row < Config::kRows) {
+    const float maximum = reinterpret_cast<const float*>(cta.shared + Config::kMaximaOffset)[row];
+    __stcg(reinterpret_cast<float2*>(cta.partial_sum(slot)) + row, make_float2(maximum, ends.sums[row]));
+  }
+}
+
+/// Exchanges the results of a cluster's CTAs, and combines what falls to this one.
+template <class Config>
+__device__ __forceinline__ void finish_with_cluster(const Cta<Config>& cta, const Rows& rows, int slot, int item_count,
+                                                    const GroupAccumulator<Config>& acc, const RowEnds<Config>& ends) {
+#if __CUDA_ARCH__ >= 900
+  const int buffer = item_count & 1;
+  if (item_count == 0) ptx::cluster_wait();
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    const float2 sum = *reinterpret_cast<const float2*>(&ends.sums[n * 8 + 2 * (cta.lane & 3)]);
+    const float4 total = make_float4(acc.maximum[n][0], sum.x, acc.maximum[n][1], sum.y);
+#pragma unroll
+    for (int d = 0; d < Config::kWarpDims; ++d) {
+      const float(&o)[4] = acc.o[d][n];
+      hand_on_fragment(cta, n * Config::kDimTiles + dim_tile(cta, d), make_float4(o[0], o[1], o[2], o[3]), total,
+                       Sink::ranks, buffer, slot);
+    }
+  }
+  const std::uint32_t barrier = ptx::shared_address(&cta.control().barriers[buffer]);
+  __syncwarp();
+  ptx::wait_barrier(barrier, (item_count >> 1) & 1);
+  if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
+  combine_fragments<kNearBatch, 1>(cta, ranks_source(cta, buffer), cta.first_fragment(),
+                                   cta.fragments_with_rows(rows.count), slot < 0 ? Sink::output : Sink::partial, buffer,
+                                   rows, slot);
+#endif
+}
+
 /// Hands the item's result to its sink: there is nothing to combine but the warps' sums, and with clusters the CTAs'
 /// results. meanwhile: as end_rows() calls it.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const Rows& rows, int slot, int item_count,
                                                   const GroupAccumulator<Config>& acc, const Meanwhile& meanwhile) {
-  const Sink own = slot < 0 ? Sink::output : Sink::partial;
-  const Sink sink = cta.shift() > 0 ? Sink::ranks : own;
+  const Sink sink = cta.shift() > 0 ? Sink::ranks : slot < 0 ? Sink::output : Sink::partial;
   store_sums(cta, acc);
   const RowEnds<Config>& ends = end_rows<Config::kChunks>(cta, rows, sink == Sink::output, meanwhile);
-  const int buffer = item_count & 1;
-#if __CUDA_ARCH__ >= 900
-  if (cta.shift() > 0 && item_count == 0) ptx::cluster_wait();
-#endif
-  if (sink == Sink::output) {
+  if (sink == Sink::partial) {
+    leave_partial(cta, rows, slot, acc, ends);
+  } else if (sink == Sink::output) {
 #pragma unroll
     for (int n = 0; n < Config::kRowTiles; ++n) write_group_rows(cta, rows, n, acc, ends);
   } else {
-#pragma unroll
-    for (int n = 0; n < Config::kRowTiles; ++n) {
-      if (sink == Sink::partial && n * 8 >= rows.count) break;  // a cluster waits for all that its CTAs send
-      const float2 sum = *reinterpret_cast<const float2*>(&ends.sums[n * 8 + 2 * (cta.lane & 3)]);
-      const float4 total = make_float4(acc.maximum[n][0], sum.x, acc.maximum[n][1], sum.y);
-#pragma unroll
-      for (int d = 0; d < Config::kWarpDims; ++d) {
-        const float(&o)[4] = acc.o[d][n];
-        hand_on_fragment(cta, n * Config::kDimTiles + dim_tile(cta, d), make_float4(o[0], o[1], o[2], o[3]), total,
-                         sink, buffer, slot);
-      }
-    }
+    finish_with_cluster(cta, rows, slot, item_count, acc, ends);
   }
-#if __CUDA_ARCH__ >= 900
-  if (cta.shift() > 0) {
-    const std::uint32_t barrier = ptx::shared_address(&cta.control().barriers[buffer]);
-    __syncwarp();
-    ptx::wait_barrier(barrier, (item_count >> 1) & 1);
-    if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
-    combine_fragments<kNearBatch, 1>(cta, ranks_source(cta, buffer), cta.first_fragment(),
-                                     cta.fragments_with_rows(rows.count), own, buffer, rows, slot);
-  }
-#endif
 }
 
 }  // namespace splitwave::gpu

@@ -67,13 +67,12 @@ struct GroupState {
   }
 };
 
-/// Masks the scores of the stage and leaves P in shared memory. Returns whether the stage's values have to be
-/// multiplied by hand: some row must not touch one of them. meanwhile: called when the stage before is not needed any
-/// more.
+/// Masks the scores of the stage and leaves P in shared memory. Returns whether some row must not touch one of the
+/// stage's values. meanwhile: called when the stage before is not needed any more.
 template <class Config, class Meanwhile>
 __device__ __forceinline__ bool weigh_scores(const Cta<Config>& cta, const DeviceItem& item, const RowMask& mask,
-                                             int position, int stage, GroupScores<Config>& s,
-                                             GroupAccumulator<Config>& acc, const Meanwhile& meanwhile) {
+                                             int position, GroupScores<Config>& s, GroupAccumulator<Config>& acc,
+                                             const Meanwhile& meanwhile) {
   const bool edge = Config::kMasked && mask.at_edge(position, Config::kGroupTokens);
   float scale = cta.params.scale_log2;
   if (edge || item.kv_end - position < Config::kGroupTokens) {
@@ -84,7 +83,7 @@ __device__ __forceinline__ bool weigh_scores(const Cta<Config>& cta, const Devic
       for (int j = 0; j < 4; ++j) s[n][j] *= scale;
     }
     scale = 1;
-    mask_group(cta, item.kv_end - position, edge, mask, position, s);
+    mask_group(cta, item, position, s);
   }
   LaneMaxima<Config> x;
   lane_maxima<Config>(s, scale, x);
@@ -98,8 +97,18 @@ __device__ __forceinline__ bool weigh_scores(const Cta<Config>& cta, const Devic
   meanwhile();
   if (outgrown) raise_group_maxima<Config>(cta, x, acc);
   store_weights(cta, s, scale, acc);
-  if constexpr (!Config::kMasked) return false;
-  return edge && cta.any(has_no_number(cta, cta.shared + stage * Config::kStageBytes));
+  return edge;
+}
+
+/// If one of the stage's values is no number, adds by hand what each row sees of them, and clears them. All threads;
+/// the values and weights are there.
+template <class Config>
+__device__ __forceinline__ void confine_values(const Cta<Config>& cta, unsigned char* stage, int position,
+                                               GroupAccumulator<Config>& acc) {
+  if (cta.any(has_no_number(cta, stage))) [[unlikely]] {
+    multiply_seen_values(cta, stage, position, acc);
+    clear_values(cta, stage);
+  }
 }
 
 /// Position of the first token of the CTA's part of the item: the same for all warps.
@@ -120,6 +129,7 @@ __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const 
   const int first = first_token(cta, item, range);
   const int end = item.kv_begin + range.end * Config::kTokens;
   if (first >= end) return;
+  if constexpr (Config::kMasked) find_row_bounds(cta, item, mask);
   ptx::wait_copies<2 * Config::kStages - 1>();
   wgmma::publish();
   cta.sync();
@@ -130,7 +140,7 @@ __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const 
   int before = 0;  // the stage whose values come next
 #pragma unroll 1
   for (int position = first; true; position += Config::kGroupTokens) {
-    const bool by_hand = weigh_scores(cta, item, mask, position, state.stage, s, acc, [&] {
+    const bool edge = weigh_scores(cta, item, mask, position, s, acc, [&] {
       if (position > first) state.loader.fill_values();
       state.loader.fill_keys(cta, false);
     });
@@ -144,9 +154,8 @@ __device__ __forceinline__ void stream_group_item(const Cta<Config>& cta, const 
     }
     wgmma::publish();
     cta.sync();
-    if (Config::kMasked && by_hand) {
-      multiply_seen_values(cta, cta.shared + before * Config::kStageBytes, mask, position, acc);
-      clear_values(cta, cta.shared + before * Config::kStageBytes);
+    if (Config::kMasked && edge) {
+      confine_values(cta, cta.shared + before * Config::kStageBytes, position, acc);
     }
     if (last) break;
     wgmma::fence();

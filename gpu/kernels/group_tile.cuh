@@ -202,57 +202,81 @@ __device__ __forceinline__ void store_weights(const Cta<Config>& cta, const Grou
   }
 }
 
-/// Scores of rows that do not see a position, and of positions from `valid` on, become -inf.
+/// Which positions of an item each row sees: from x to y. They lie where the rows' sums and places come when the item
+/// ends.
 template <class Config>
-__device__ __forceinline__ void mask_group(const Cta<Config>& cta, int valid, bool at_edge, const RowMask& mask,
-                                           int position, GroupScores<Config>& s) {
-  const int token = member(cta) * 16 + (cta.lane >> 2);
-  const int first = row_part(cta) * Config::kScoreTiles;
+__device__ __forceinline__ int2* row_bounds(const Cta<Config>& cta) {
+  return reinterpret_cast<int2*>(cta.shared + Config::kRowEndsOffset);
+}
+
+/// Finds them, a thread a row. All threads; nobody needs the ends of the rows of the item before.
+template <class Config>
+__device__ __forceinline__ void find_row_bounds(const Cta<Config>& cta, const DeviceItem& item, const RowMask& mask) {
+  const int row = static_cast<int>(threadIdx.x);
+  if (row >= Config::kRows) return;
+  const int query = mask.query(row);
+  row_bounds(cta)[row] = make_int2(mask.begin(query), min(mask.end(query), item.kv_end));
+}
+
+/// Scores of rows that do not see a position, and of positions from the item's end on, become -inf.
+template <class Config>
+__device__ __forceinline__ void mask_group(const Cta<Config>& cta, const DeviceItem& item, int position,
+                                           GroupScores<Config>& s) {
+  const int first = position + member(cta) * 16 + (cta.lane >> 2);
+  const int row = row_part(cta) * (Config::kScoreTiles * 8) + 2 * (cta.lane & 3);
 #pragma unroll
   for (int n = 0; n < Config::kScoreTiles; ++n) {
+    int4 bounds = make_int4(first, item.kv_end, first, item.kv_end);
+    if constexpr (Config::kMasked) bounds = *reinterpret_cast<const int4*>(row_bounds(cta) + row + n * 8);
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const int at = token + (j >> 1) * 8;
-      bool seen = at < valid;
-      if (Config::kMasked && at_edge) {
-        seen = seen && mask.sees(mask.query((first + n) * 8 + 2 * (cta.lane & 3) + (j & 1)), position + at);
-      }
+      const int at = first + (j >> 1) * 8;
+      const bool seen = (j & 1) == 0 ? at >= bounds.x && at < bounds.y : at >= bounds.z && at < bounds.w;
       if (!seen) s[n][j] = -INFINITY;
     }
   }
 }
 
-/// Whether one of eight elements is no number.
+/// Whether all elements that it is shown are numbers: 0 times another is none, and none is a sum with it.
 template <class Element>
-__device__ __forceinline__ bool no_number(const uint4& x) {
-  // All bits of the exponent set: 5 in fp16, 8 in bf16.
-  constexpr std::uint32_t kExponent = std::is_same_v<Element, __half> ? 0x7c007c00U : 0x7f807f80U;
-  bool found = false;
-  for (const std::uint32_t word : {x.x, x.y, x.z, x.w}) {
-    const std::uint32_t bits = word & kExponent;
-    found = found || (bits & 0xffffU) == (kExponent & 0xffffU) || bits >> 16 == kExponent >> 16;
+class NumberCheck {
+ public:
+  __device__ __forceinline__ void add(const uint4& elements) {
+    for (const std::uint32_t pair : {elements.x, elements.y, elements.z, elements.w}) {
+      sum_ = __hfma2(*reinterpret_cast<const Pair*>(&pair), zero(), sum_);
+    }
   }
-  return found;
-}
+  __device__ __forceinline__ bool failed() const {
+    return (*reinterpret_cast<const std::uint32_t*>(&sum_) & 0x7fff7fffU) != 0;  // of 0 the sign alone
+  }
+
+ private:
+  using Pair = std::conditional_t<std::is_same_v<Element, __half>, __half2, __nv_bfloat162>;
+  __device__ __forceinline__ static Pair zero() {
+    constexpr std::uint32_t kZero = 0;
+    return *reinterpret_cast<const Pair*>(&kZero);
+  }
+
+  Pair sum_ = zero();
+};
 
 /// Whether an element of the stage's V is no number. 0 * NaN is NaN: a row that does not see such a value must not even
 /// multiply it by zero.
 template <class Config>
 __device__ __forceinline__ bool has_no_number(const Cta<Config>& cta, const unsigned char* stage) {
-  bool found = false;
+  NumberCheck<typename Config::Element> check;
 #pragma unroll 4
   for (int at = static_cast<int>(threadIdx.x) * 16; at < Config::kValueBytes; at += Config::kThreads * 16) {
-    found = found ||
-            no_number<typename Config::Element>(*reinterpret_cast<const uint4*>(stage + Config::kValueOffset + at));
+    check.add(*reinterpret_cast<const uint4*>(stage + Config::kValueOffset + at));
   }
-  return found;
+  return check.failed();
 }
 
 /// O^T += V^T P^T where a value that some row does not see is no number: each row adds what it sees, one after the
 /// other.
 template <class Config>
-__device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, const unsigned char* stage,
-                                                     const RowMask& mask, int position, GroupAccumulator<Config>& acc) {
+__device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, const unsigned char* stage, int position,
+                                                     GroupAccumulator<Config>& acc) {
   using Element = typename Config::Element;
   const unsigned char* weights = cta.shared + Config::kWeightOffset;
 #pragma unroll 1
@@ -262,7 +286,8 @@ __device__ __forceinline__ void multiply_seen_values(const Cta<Config>& cta, con
 #pragma unroll
       for (int j = 0; j < 4; ++j) {
         const int row = n * 8 + 2 * (cta.lane & 3) + (j & 1);
-        if (!mask.sees(mask.query(row), position + token)) continue;
+        const int2 bounds = row_bounds(cta)[row];
+        if (position + token < bounds.x || position + token >= bounds.y) continue;
         const auto p = *reinterpret_cast<const Element*>(weights + wgmma::swizzled<Config::kWeightRowBytes>(token, n) +
                                                          (row & 7) * 2);
 #pragma unroll

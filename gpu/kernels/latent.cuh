@@ -154,6 +154,11 @@ __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const
                                                    LatentState<Config>& state, GroupAccumulator<Config>& acc) {
   const RowMask mask = row_mask(cta.params, item, rows);
   const int end = item.kv_begin + range.end * Config::kTokens;
+  if constexpr (Config::kMasked) {
+    cta.sync();
+    find_row_bounds(cta, item, mask);
+    cta.sync();
+  }
 #pragma unroll 1
   for (int position = first_token(cta, item, range); position < end; position += Config::kGroupTokens) {
     unsigned char* const stage = cta.shared + state.stage * Config::kStageBytes;
@@ -161,13 +166,10 @@ __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const
     publish_to_products<Config>();
     GroupScores<Config> s;
     multiply_latent_keys(cta, ring + state.stage * Config::kStageBytes, s, acc);
-    const bool by_hand = weigh_scores(cta, item, mask, position, state.stage, s, acc, [] {});
+    const bool edge = weigh_scores(cta, item, mask, position, s, acc, [] {});
     publish_to_products<Config>();
     cta.sync();
-    if (Config::kMasked && by_hand) {
-      multiply_seen_values(cta, stage, mask, position, acc);
-      clear_values(cta, stage);
-    }
+    if (Config::kMasked && edge) confine_values(cta, stage, position, acc);
     multiply_latent_values(cta, ring + state.stage * Config::kStageBytes, acc);
     if (cta.lane == 0) ptx::arrive(ptx::shared_address(&cta.control().freed[state.stage]));
     state.next();

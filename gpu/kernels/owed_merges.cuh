@@ -52,20 +52,20 @@ __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Sourc
   cta.sync();
 }
 
-/// Combines an output's items: many of them through the warps' rings, if all warps call this and theirs are free; else
-/// as many loads at a time as registers allow beside what a list keeps in them.
+/// Combines an output's items: through the warps' rings, if all warps call this and theirs are free; else as many loads
+/// at a time as registers allow beside what a list keeps in them.
 template <class Config>
 __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const DeviceItem& item, bool ring_is_free) {
   constexpr int kOfWarp = Config::kFragments / Config::kWarps;
-  constexpr bool kRoom = (Config::kGroup || (Config::kRowTiles == 1 && Config::kHeadDim <= 128)) &&
-                         Config::kResident * Config::kWarps <= 8;
+  constexpr bool kRoom = Config::kRowTiles == 1 && Config::kHeadDim <= 128 && Config::kResident * Config::kWarps <= 8;
   const Source source = slots_source(cta, item);
   const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
   int count = cta.fragments_with_rows(rows.count);
   int first = cta.first_fragment();
   if (const int sharing = mergers(cta, item); sharing > 1) {
-    const int before = count * item.part / sharing;
-    count = count * (item.part + 1) / sharing - before;
+    const int together = item.parts > kPartsPerMergeWarp ? 1 : merge_run<Config>(count, sharing);
+    const int before = count / together * item.part / sharing * together;
+    count = count / together * (item.part + 1) / sharing * together - before;
     first += before;
     if (item.parts > kPartsPerMergeWarp) {
       combine_many(cta, source, first, first + count, rows);
@@ -73,12 +73,14 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
     }
   }
   if constexpr (has_merge_ring<Config>()) {
-    if (ring_is_free && item.parts > kFarBatch) {
+    if (ring_is_free && merges_through_ring<Config>(item.parts, first, count)) {
       combine_through_ring(cta, source, first, count, rows);
       return;
     }
   }
-  if (kOfWarp >= 4 && item.parts <= kFewItems) {
+  if constexpr (Config::kGroup) {  // in the middle of a list, of very many parts, or of few fragments
+    combine_fragments<kFarBatch, (Config::kResident > 2 ? 1 : 2)>(cta, source, first, count, Sink::output, 0, rows, -1);
+  } else if (kOfWarp >= 4 && item.parts <= kFewItems) {
     combine_fragments<kFewItems, (kRoom ? 4 : 2)>(cta, source, first, count, Sink::output, 0, rows, -1);
   } else {
     combine_fragments<kFarBatch, (kRoom && kOfWarp >= 2 ? 2 : 1)>(cta, source, first, count, Sink::output, 0, rows, -1);
@@ -163,11 +165,13 @@ __device__ __forceinline__ void merge_items(const Cta<Config>& cta, const Device
   if (pending.count == 0 || (item.next >= 0 && pending.count < kMaxPending)) return;
   pending.collect(cta);
   if constexpr (kRecords) skip_waiting(cta);
+  // Loaders may have asked for the next list's keys.
+  const bool ring_is_free = Config::kGroup && item.next < 0 && (Config::kLoaderThreads == 0 || cta.params.workers == 0);
 #pragma unroll 1
   for (int i = 0; i < pending.count; ++i) {
     if (cta.control().ours[i] == 0) continue;
     const DeviceItem merged = cta.control().pending[i];
-    merge_output(cta, merged, false);
+    merge_output(cta, merged, ring_is_free);
     if constexpr (kRecords) {
       if (mergers(cta, merged) == 1 || merged.part == 0) record_merge(cta, merged.slot_begin);
     }

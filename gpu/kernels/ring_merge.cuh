@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges of many parts through rings that are free: when the lists of a CTA's warps have ended, each warp asks for the
-// parts of its fragments by asynchronous copies, stage after stage, over the ends of fragments. Registers hold a
-// fraction of what it takes to hide L2's latency.
+// Merges through rings that are free: when the lists of a CTA have ended, each warp asks for the parts of its fragments
+// by asynchronous copies, stage after stage, over the ends of fragments. Registers hold a fraction of what it takes to
+// hide L2's latency. What each part counts for is found once for each row.
 #pragma once
 
 #include "gpu/kernels/combine.cuh"
@@ -10,55 +10,89 @@
 
 namespace splitwave::gpu {
 
-/// A warp's ring as stages of kFarBatch parts of a fragment, so that results have the bits that combine() gives: the
-/// parts' fragments, then their sums of the fragment's rows.
+/// What a part counts for in two rows, for each a factor of the part and, where it begins a batch of kFarBatch, one of
+/// what came before it. Until they are known, the rows' maxima and sums in the part; behind the last part, those of
+/// all.
+using PairFactors = float4;
+
+/// How shared memory is used: a table of factors, [part][pair of rows] and a last entry for all parts together, and the
+/// warps' rings. A warp combines runs of kRun fragments of one row tile, which lie one behind the other in each part; a
+/// stage has those of kStageParts parts.
 template <class Config>
 struct MergeRing {
-  static constexpr int kSums = kFarBatch * 512;  ///< bytes before them
-  static constexpr int kStageBytes = kSums + kFarBatch * 64;
-  static constexpr int kWarpBytes = Config::kStages * Config::kStageBytes;
-  static constexpr int kStages = kWarpBytes / kStageBytes < 8 ? kWarpBytes / kStageBytes : 8;
+  static constexpr int kPairs = Config::kRows / 2;
+  static constexpr int kOfWarp = Config::kFragments / Config::kWarps;
+  static constexpr int kRun = kOfWarp < 2 ? 1 : kOfWarp < 4 ? 2 : 4;
+  static constexpr int kStageParts = kFarBatch / kRun;
+  static constexpr int kStageBytes = kFarBatch * 512;
+  // The table lies behind the stages that are used. In group kernels, which do not need their queries and weights
+  // meanwhile, that is beyond the ring; others leave some of it.
+  static constexpr int kBytes =
+      Config::kGroup ? Config::kControlOffset : Config::kWarps * Config::kStages * Config::kStageBytes;
+  static constexpr int kForStages = Config::kGroup ? Config::kQueryOffset : kBytes - 10 * 1024;
+  static constexpr int kFit = kForStages / Config::kWarps / kStageBytes;
+  static constexpr int kStages = kFit < 6 ? kFit : 6;
+  static constexpr int kTableOffset = Config::kWarps * kStages * kStageBytes;
+  static constexpr int kMostParts = (kBytes - kTableOffset) / (kPairs * 16) - 1;
 };
 
-/// Whether there is such a ring. Lists that warps share keep too much in registers meanwhile, single-item kernels merge
-/// few parts, and group kernels have so many fragments to a warp that its arithmetic is the limit (docs/kernels.md,
-/// "Versions").
+/// Whether there is such a ring. Lists that warps share keep too much in registers meanwhile, and single-item kernels
+/// merge few parts.
 template <class Config>
 __device__ constexpr bool has_merge_ring() {
-  if constexpr (Config::kAlone) return MergeRing<Config>::kStages >= 3;
+  if constexpr (Config::kAlone || Config::kGroup) return MergeRing<Config>::kStages >= 3;
   return false;
 }
 
-/// Asks for the parts of a warp's fragments of [first, first + count), fragment after fragment.
+/// Fragments that so many CTAs which share `count` of them should leave together.
+template <class Config>
+__device__ __forceinline__ int merge_run(int count, int sharing) {
+  constexpr int kRun = has_merge_ring<Config>() ? MergeRing<Config>::kRun : 1;
+  return count % kRun == 0 && count >= kRun * sharing ? kRun : 1;
+}
+
+/// Whether a merge of so many parts of these fragments goes through the ring: few parts, or fewer runs than warps, are
+/// combined sooner in registers.
+template <class Config>
+__device__ __forceinline__ bool merges_through_ring(int parts, int first, int count) {
+  using Ring = MergeRing<Config>;
+  return (Config::kGroup || parts > kFarBatch) && parts <= Ring::kMostParts && (first | count) % Ring::kRun == 0 &&
+         count >= Config::kWarps * Ring::kRun;
+}
+
+/// Asks for the parts of a warp's runs.
 template <class Config>
 class PartLoader {
  public:
   using Ring = MergeRing<Config>;
 
-  __device__ __forceinline__ PartLoader(const Cta<Config>& cta, const Source& source, int first, int count)
-      : source_(source), lane_(cta.lane), fragment_(first + cta.warp), end_(first + count) {
+  /// [fragment, end): the first one of the warp's runs, and where all warps' end.
+  __device__ __forceinline__ PartLoader(const Cta<Config>& cta, const Source& source, int fragment, int end)
+      : source_(source), fragment_(fragment), end_(end) {
     // The compiler does not see that all lanes have the same ring: see Loader::fill_next().
-    begin_ = place_ = ptx::opaque(ptx::shared_address(cta.shared) + cta.warp * Ring::kWarpBytes) + lane_ * 16;
+    begin_ = place_ =
+        ptx::opaque(ptx::shared_address(cta.shared) + cta.warp * (Ring::kStages * Ring::kStageBytes)) + cta.lane * 16;
+    from_ = source.fragments + fragment * 512 + cta.lane * 16;
   }
 
   /// The next stage: one group of copies, an empty one at the end.
   __device__ __forceinline__ void ask() {
     if (fragment_ < end_) {
-      const char* from = source_.fragments + part_ * source_.fragment_stride + fragment_ * 512 + lane_ * 16;
 #pragma unroll
-      for (int i = 0; i < kFarBatch; ++i) {
-        if (part_ + i < source_.count) {
-          ptx::copy_16(place_ + i * 512, from + i * source_.fragment_stride, true, kEvictNormal);
+      for (int i = 0; i < Ring::kStageParts; ++i) {
+        if (part_ < source_.count) {
+#pragma unroll
+          for (int r = 0; r < Ring::kRun; ++r) {
+            ptx::copy_16(place_ + (i * Ring::kRun + r) * 512, from_ + r * 512, true, kEvictNormal);
+          }
+          from_ += source_.fragment_stride;
+          ++part_;
         }
       }
-      if (const int part = part_ + (lane_ >> 2); part < source_.count) {
-        const int pair = (fragment_ / Config::kDimTiles * 4 + (lane_ & 3)) * 16;
-        ptx::copy_16(place_ + Ring::kSums, source_.sums + part * source_.sum_stride + pair, true, kEvictNormal);
-      }
-      part_ += kFarBatch;
-      if (part_ >= source_.count) {
+      if (part_ == source_.count) {
+        from_ += Config::kWarps * Ring::kRun * 512 - part_ * source_.fragment_stride;
+        fragment_ += Config::kWarps * Ring::kRun;
         part_ = 0;
-        fragment_ += Config::kWarps;
       }
       place_ += Ring::kStageBytes;
       if (place_ == begin_ + Ring::kStages * Ring::kStageBytes) place_ = begin_;
@@ -68,7 +102,7 @@ class PartLoader {
 
  private:
   const Source& source_;
-  int lane_;
+  const char* from_;
   int fragment_;
   int end_;
   int part_ = 0;
@@ -76,45 +110,129 @@ class PartLoader {
   std::uint32_t place_;
 };
 
-/// Combines `source` for fragments [first, first + count) and writes the output. All warps of a CTA whose ring is free.
+/// Asks for the parts' maxima and sums of the row tiles [first, end).
+template <class Config>
+__device__ __forceinline__ void ask_for_sums(const Cta<Config>& cta, const Source& source, int first, int end) {
+  static_assert(MergeRing<Config>::kPairs <= 32);
+  const int pair = first * 4 + cta.lane;
+  if (pair >= end * 4) return;
+#pragma unroll 1
+  for (int part = cta.warp; part < source.count; part += Config::kWarps) {
+    ptx::copy_16(ptx::shared_address(cta.shared) + MergeRing<Config>::kTableOffset +
+                     (part * MergeRing<Config>::kPairs + pair) * 16,
+                 source.sums + part * source.sum_stride + pair * 16, true, kEvictNormal);
+  }
+}
+
+/// Makes factors of the maxima and sums of a row, as add_batch() has them. Parts lie `stride` apart.
+__device__ __forceinline__ void find_factors(float2* of_row, int stride, int parts) {
+  float maximum = kNothingSeen;
+  float sum = 0;
+#pragma unroll 1
+  for (int first = 0; first < parts; first += kFarBatch) {
+    float2 x[kFarBatch];
+    float raised = maximum;
+#pragma unroll
+    for (int i = 0; i < kFarBatch; ++i) {
+      x[i] = make_float2(kNothingSeen, 0);
+      if (first + i < parts) x[i] = of_row[(first + i) * stride];
+      raised = fmaxf(raised, x[i].x);
+    }
+    const float before = ptx::exp2_approximate(maximum - raised);
+    sum *= before;
+    maximum = raised;
+#pragma unroll
+    for (int i = 0; i < kFarBatch; ++i) {
+      const float factor = ptx::exp2_approximate(x[i].x - raised);
+      sum += factor * x[i].y;
+      if (first + i < parts) of_row[(first + i) * stride] = make_float2(factor, before);
+    }
+  }
+  of_row[parts * stride] = make_float2(maximum, sum);
+}
+
+/// A lane's elements of a run's fragments.
+template <class Config>
+using RunSum = float4[MergeRing<Config>::kRun];
+
+/// Adds the parts [part, part + kStageParts) of a run, as far as there are. The bits are those of add_batch().
+template <class Config>
+__device__ __forceinline__ void add_stage(const float4* fragments, const PairFactors* of_pair, int part, int parts,
+                                          RunSum<Config>& o) {
+  using Ring = MergeRing<Config>;
+#pragma unroll
+  for (int i = 0; i < Ring::kStageParts; ++i) {
+    if (part + i >= parts) break;
+    const PairFactors f = of_pair[(part + i) * Ring::kPairs];
+    if (i == 0 && part % kFarBatch == 0) {
+#pragma unroll
+      for (int r = 0; r < Ring::kRun; ++r) o[r] = make_float4(o[r].x * f.y, o[r].y * f.w, o[r].z * f.y, o[r].w * f.w);
+    }
+#pragma unroll
+    for (int r = 0; r < Ring::kRun; ++r) {
+      const float4 x = fragments[(i * Ring::kRun + r) * 32];
+      o[r].x += f.x * x.x;
+      o[r].y += f.z * x.y;
+      o[r].z += f.x * x.z;
+      o[r].w += f.z * x.w;
+    }
+  }
+}
+
+/// Writes a run's fragments, the first of a row tile with the LSE.
+template <class Config>
+__device__ __forceinline__ void write_run(const Cta<Config>& cta, const Rows& rows, int fragment,
+                                          const PairFactors& all, const RunSum<Config>& o) {
+  const float maximum[2] = {all.x, all.z};
+  const float sum[2] = {all.y, all.w};
+  const int n = fragment / Config::kDimTiles;
+  const int first = fragment % Config::kDimTiles;
+  const RowTileWriter<Config> writer(cta.params.output, rows, n, first, cta.lane, sum);
+#pragma unroll
+  for (int r = 0; r < MergeRing<Config>::kRun; ++r) writer.write(r, o[r]);
+  if (first == 0) write_lse(cta.params.lse, rows, n, cta.lane, maximum, sum);
+}
+
+/// Combines `source` for fragments [first, first + count) and writes the output. All threads of a CTA whose ring is
+/// free; merges_through_ring().
 template <class Config>
 __device__ __forceinline__ void combine_through_ring(const Cta<Config>& cta, const Source& source, int first, int count,
                                                      const Rows& rows) {
   using Ring = MergeRing<Config>;
-  static_assert(kFarBatch * 4 == 32, "a lane copies a pair of sums");
-  PartLoader<Config> loader(cta, source, first, count);
+  const int end = first + count;
+  const int first_tile = first / Config::kDimTiles;
+  const int end_tile = (end - 1) / Config::kDimTiles + 1;
+  auto* const table = reinterpret_cast<PairFactors*>(cta.shared + Ring::kTableOffset);
+  ask_for_sums(cta, source, first_tile, end_tile);
+  ptx::commit_copies();
+  PartLoader<Config> loader(cta, source, first + cta.warp * Ring::kRun, end);
 #pragma unroll 1
   for (int i = 1; i < Ring::kStages; ++i) loader.ask();
-  const unsigned char* ring = cta.shared + cta.warp * Ring::kWarpBytes;
+  ptx::wait_copies<Ring::kStages - 1>();
+  cta.sync();
+  if (const int row = first_tile * 8 + static_cast<int>(threadIdx.x); row < end_tile * 8) {
+    find_factors(reinterpret_cast<float2*>(table) + row, Config::kRows, source.count);
+  }
+  cta.sync();
+  const unsigned char* const ring = cta.shared + cta.warp * (Ring::kStages * Ring::kStageBytes);
   int stage = 0;
 #pragma unroll 1
-  for (int fragment = first + cta.warp; fragment < first + count; fragment += Config::kWarps) {
-    Running run;
+  for (int fragment = first + cta.warp * Ring::kRun; fragment < end; fragment += Config::kWarps * Ring::kRun) {
+    const PairFactors* of_pair = table + fragment / Config::kDimTiles * 4 + (cta.lane & 3);
+    RunSum<Config> o = {};
 #pragma unroll 1
-    for (int part = 0; part < source.count; part += kFarBatch) {
+    for (int part = 0; part < source.count; part += Ring::kStageParts) {
       loader.ask();
       ptx::wait_copies<Ring::kStages - 1>();
       __syncwarp();
-      const auto* o_of = reinterpret_cast<const float4*>(ring + stage * Ring::kStageBytes) + cta.lane;
-      const auto* sums_of =
-          reinterpret_cast<const float4*>(ring + stage * Ring::kStageBytes + Ring::kSums) + (cta.lane & 3);
-      float4 sums[kFarBatch];
-      float4 o[kFarBatch];
-#pragma unroll
-      for (int i = 0; i < kFarBatch; ++i) {
-        sums[i] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
-        o[i] = make_float4(0, 0, 0, 0);
-        if (part + i < source.count) {
-          sums[i] = sums_of[i * 4];
-          o[i] = o_of[i * 32];
-        }
-      }
-      add_batch<kFarBatch>(sums, o, run);
+      add_stage<Config>(reinterpret_cast<const float4*>(ring + stage * Ring::kStageBytes) + cta.lane, of_pair, part,
+                        source.count, o);
       __syncwarp();  // the stage is asked for again
       if (++stage == Ring::kStages) stage = 0;
     }
-    write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
+    write_run(cta, rows, fragment, of_pair[source.count * Ring::kPairs], o);
   }
+  cta.sync();  // what comes next may need the ring
 }
 
 }  // namespace splitwave::gpu

@@ -263,12 +263,12 @@ struct Seesaw {
 
   /// Whether an element of the warpgroup's half of V is no number: as group_tile.cuh's, for 128 threads.
   __device__ __forceinline__ bool has_no_number(const unsigned char* values) const {
-    bool found = false;
+    NumberCheck<typename Config::Element> check;
 #pragma unroll 4
     for (int at = static_cast<int>(threadIdx.x & 127) * 16; at < 4 * Config::kBlockBytes; at += 128 * 16) {
-      found = found || no_number<typename Config::Element>(*reinterpret_cast<const uint4*>(values + at));
+      check.add(*reinterpret_cast<const uint4*>(values + at));
     }
-    return found;
+    return check.failed();
   }
 
   /// O += P V where a value that some row does not see is no number: each row adds what it sees, one after the other.

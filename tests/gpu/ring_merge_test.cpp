@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// One CTA's merges of many parts: through its warps' rings where these have lists of their own
-// (gpu/kernels/ring_merge.cuh), in registers elsewhere.
+// One CTA's merges: through its rings where these are free (gpu/kernels/ring_merge.cuh), in registers in the middle of
+// a list and of more parts than the ring's table holds.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -37,11 +37,27 @@ int run_merges(const Workload& w, std::int64_t lists, Team team) {
 
 /// Of 9 to 24 parts, the last batch of eight full and not: little enough for sanitizers.
 TEST_F(RingMerge, FewOutputs) {
-  const Workload w = testing::decode("few", testing::geometry(5, 1, 128), {1536, 700, 64});
-  EXPECT_GT(run_merges(w, 2, Team::alone), 0);
+  const Workload alone = testing::decode("few", testing::geometry(5, 1, 128), {1536, 700, 64});
+  EXPECT_GT(run_merges(alone, 2, Team::alone), 0);
+  const Workload group = testing::decode("few", testing::geometry(40, 1, 128), {1536, 700, 64});
+  EXPECT_GT(run_merges(group, 2, Team::group), 0);
 }
 
-/// More outputs to a list than a CTA can hold back (kMaxPending): some are merged while rings are in use.
+/// As many parts as the table holds, and more.
+TEST_F(RingMerge, OutputsOfVeryManyParts) {
+  int runs = 0;
+  for (const std::int32_t head_dim : {64, 128, 256}) {
+    for (const std::int32_t heads : {5, 24, 64}) {
+      const Workload w = testing::decode("many", testing::geometry(heads, 1, head_dim), {20000, 8000, 2200});
+      for (const Team team : {Team::group, Team::alone}) runs += run_merges(w, 3, team);
+      if (HasFailure()) return;
+    }
+  }
+  EXPECT_GT(runs, 10);
+}
+
+/// Of two parts and more; more outputs to a list than a CTA can hold back (kMaxPending): some are merged while rings
+/// are in use.
 TEST_F(RingMerge, ManyOutputsOfEveryShape) {
   int runs = 0;
   for (const std::int32_t head_dim : {64, 128, 256}) {
