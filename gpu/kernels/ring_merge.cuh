@@ -20,7 +20,6 @@ using PairFactors = float4;
 /// stage has those of kStageParts parts.
 template <class Config>
 struct MergeRing {
-  static constexpr int kPairs = Config::kRows / 2;
   static constexpr int kOfWarp = Config::kFragments / Config::kWarps;
   static constexpr int kRun = kOfWarp < 2 ? 1 : kOfWarp < 4 ? 2 : 4;
   static constexpr int kStageParts = kFarBatch / kRun;
@@ -33,7 +32,9 @@ struct MergeRing {
   static constexpr int kFit = kForStages / Config::kWarps / kStageBytes;
   static constexpr int kStages = kFit < 6 ? kFit : 6;
   static constexpr int kTableOffset = Config::kWarps * kStages * kStageBytes;
-  static constexpr int kMostParts = (kBytes - kTableOffset) / (kPairs * 16) - 1;
+
+  /// Row tiles whose factors the table holds, of so many parts.
+  __device__ __forceinline__ static int tiles(int parts) { return (kBytes - kTableOffset) / 64 / (parts + 1); }
 };
 
 /// Whether there is such a ring. Lists that warps share keep too much in registers meanwhile, and single-item kernels
@@ -56,7 +57,7 @@ __device__ __forceinline__ int merge_run(int count, int sharing) {
 template <class Config>
 __device__ __forceinline__ bool merges_through_ring(int parts, int first, int count) {
   using Ring = MergeRing<Config>;
-  return (Config::kGroup || parts > kFarBatch) && parts <= Ring::kMostParts && (first | count) % Ring::kRun == 0 &&
+  return (Config::kGroup || parts > kFarBatch) && Ring::tiles(parts) > 0 && (first | count) % Ring::kRun == 0 &&
          count >= Config::kWarps * Ring::kRun;
 }
 
@@ -110,17 +111,15 @@ class PartLoader {
   std::uint32_t place_;
 };
 
-/// Asks for the parts' maxima and sums of the row tiles [first, end).
+/// Asks for the parts' maxima and sums of `pairs` pairs of rows.
 template <class Config>
-__device__ __forceinline__ void ask_for_sums(const Cta<Config>& cta, const Source& source, int first, int end) {
-  static_assert(MergeRing<Config>::kPairs <= 32);
-  const int pair = first * 4 + cta.lane;
-  if (pair >= end * 4) return;
+__device__ __forceinline__ void ask_for_sums(const Cta<Config>& cta, const Source& source, int first_pair, int pairs) {
+  static_assert(Config::kRows / 2 <= 32);
+  if (cta.lane >= pairs) return;
 #pragma unroll 1
   for (int part = cta.warp; part < source.count; part += Config::kWarps) {
-    ptx::copy_16(ptx::shared_address(cta.shared) + MergeRing<Config>::kTableOffset +
-                     (part * MergeRing<Config>::kPairs + pair) * 16,
-                 source.sums + part * source.sum_stride + pair * 16, true, kEvictNormal);
+    ptx::copy_16(ptx::shared_address(cta.shared) + MergeRing<Config>::kTableOffset + (part * pairs + cta.lane) * 16,
+                 source.sums + part * source.sum_stride + (first_pair + cta.lane) * 16, true, kEvictNormal);
   }
 }
 
@@ -155,15 +154,16 @@ __device__ __forceinline__ void find_factors(float2* of_row, int stride, int par
 template <class Config>
 using RunSum = float4[MergeRing<Config>::kRun];
 
-/// Adds the parts [part, part + kStageParts) of a run, as far as there are. The bits are those of add_batch().
+/// Adds the parts [part, part + kStageParts) of a run, as far as there are; their factors lie `pairs` apart. The bits
+/// are those of add_batch().
 template <class Config>
-__device__ __forceinline__ void add_stage(const float4* fragments, const PairFactors* of_pair, int part, int parts,
-                                          RunSum<Config>& o) {
+__device__ __forceinline__ void add_stage(const float4* fragments, const PairFactors* of_pair, int pairs, int part,
+                                          int parts, RunSum<Config>& o) {
   using Ring = MergeRing<Config>;
 #pragma unroll
   for (int i = 0; i < Ring::kStageParts; ++i) {
     if (part + i >= parts) break;
-    const PairFactors f = of_pair[(part + i) * Ring::kPairs];
+    const PairFactors f = of_pair[(part + i) * pairs];
     if (i == 0 && part % kFarBatch == 0) {
 #pragma unroll
       for (int r = 0; r < Ring::kRun; ++r) o[r] = make_float4(o[r].x * f.y, o[r].y * f.w, o[r].z * f.y, o[r].w * f.w);
@@ -193,46 +193,58 @@ __device__ __forceinline__ void write_run(const Cta<Config>& cta, const Rows& ro
   if (first == 0) write_lse(cta.params.lse, rows, n, cta.lane, maximum, sum);
 }
 
-/// Combines `source` for fragments [first, first + count) and writes the output. All threads of a CTA whose ring is
-/// free; merges_through_ring().
+/// Combines `source` for fragments [first, end), of as many row tiles as the table holds, and writes the output.
 template <class Config>
-__device__ __forceinline__ void combine_through_ring(const Cta<Config>& cta, const Source& source, int first, int count,
-                                                     const Rows& rows) {
+__device__ __forceinline__ void combine_tiles(const Cta<Config>& cta, const Source& source, int first, int end,
+                                              const Rows& rows) {
   using Ring = MergeRing<Config>;
-  const int end = first + count;
-  const int first_tile = first / Config::kDimTiles;
-  const int end_tile = (end - 1) / Config::kDimTiles + 1;
+  const int first_pair = first / Config::kDimTiles * 4;
+  const int pairs = ((end - 1) / Config::kDimTiles + 1) * 4 - first_pair;
   auto* const table = reinterpret_cast<PairFactors*>(cta.shared + Ring::kTableOffset);
-  ask_for_sums(cta, source, first_tile, end_tile);
+  ask_for_sums(cta, source, first_pair, pairs);
   ptx::commit_copies();
   PartLoader<Config> loader(cta, source, first + cta.warp * Ring::kRun, end);
 #pragma unroll 1
   for (int i = 1; i < Ring::kStages; ++i) loader.ask();
   ptx::wait_copies<Ring::kStages - 1>();
   cta.sync();
-  if (const int row = first_tile * 8 + static_cast<int>(threadIdx.x); row < end_tile * 8) {
-    find_factors(reinterpret_cast<float2*>(table) + row, Config::kRows, source.count);
+  if (const int row = static_cast<int>(threadIdx.x); row < 2 * pairs) {
+    find_factors(reinterpret_cast<float2*>(table) + row, 2 * pairs, source.count);
   }
   cta.sync();
   const unsigned char* const ring = cta.shared + cta.warp * (Ring::kStages * Ring::kStageBytes);
   int stage = 0;
 #pragma unroll 1
   for (int fragment = first + cta.warp * Ring::kRun; fragment < end; fragment += Config::kWarps * Ring::kRun) {
-    const PairFactors* of_pair = table + fragment / Config::kDimTiles * 4 + (cta.lane & 3);
+    const PairFactors* of_pair = table + fragment / Config::kDimTiles * 4 - first_pair + (cta.lane & 3);
     RunSum<Config> o = {};
 #pragma unroll 1
     for (int part = 0; part < source.count; part += Ring::kStageParts) {
       loader.ask();
       ptx::wait_copies<Ring::kStages - 1>();
       __syncwarp();
-      add_stage<Config>(reinterpret_cast<const float4*>(ring + stage * Ring::kStageBytes) + cta.lane, of_pair, part,
-                        source.count, o);
+      add_stage<Config>(reinterpret_cast<const float4*>(ring + stage * Ring::kStageBytes) + cta.lane, of_pair, pairs,
+                        part, source.count, o);
       __syncwarp();  // the stage is asked for again
       if (++stage == Ring::kStages) stage = 0;
     }
-    write_run(cta, rows, fragment, of_pair[source.count * Ring::kPairs], o);
+    write_run(cta, rows, fragment, of_pair[source.count * pairs], o);
   }
   cta.sync();  // what comes next may need the ring
+}
+
+/// The same for fragments [first, first + count). All threads of a CTA whose ring is free; merges_through_ring().
+template <class Config>
+__device__ __forceinline__ void combine_through_ring(const Cta<Config>& cta, const Source& source, int first, int count,
+                                                     const Rows& rows) {
+  const int tiles = MergeRing<Config>::tiles(source.count);
+  const int end = first + count;
+#pragma unroll 1
+  while (first < end) {
+    const int last = min(end, (first / Config::kDimTiles + tiles) * Config::kDimTiles);
+    combine_tiles(cta, source, first, last, rows);
+    first = last;
+  }
 }
 
 }  // namespace splitwave::gpu
