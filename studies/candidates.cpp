@@ -103,7 +103,8 @@ class Collector {
       add_splits(facts_.outputs * facts_.group, bounds,
                  [&](std::size_t i, Merging merging) { return bounds.heads(split_pieces_[i], merging); });
     }
-    const bool in_blocks = facts_.rows > most_rows_ && 2 * kernel.most_rows == most_rows_;  // fewer may be rows of none
+    // Fewer may be rows of none.
+    const bool in_blocks = (facts_.rows > most_rows_ || facts_.latent) && 2 * kernel.most_rows == most_rows_;
     if (kernel.most_rows < std::min(facts_.rows, most_rows_) && !packs_splits_ && !in_blocks) return;
     add_pieces(bounds);
     if (kernel.cluster > 1) return;  // of 900 choices measured none was LeanAttention in clusters

@@ -212,8 +212,9 @@ double least_fixed_seconds(const std::vector<simulator::KernelProfile>& kernels)
 }
 
 /// The configs of the target's kernel that hold the workload's rows, and those that hold one query head's. Of more rows
-/// than any holds, in blocks, also those of half as many: their last block may have fewer rows of none. Where all that
-/// hold the rows are slow to end an item, for they spill, also those for more rows that take less than half the time.
+/// than any holds, in blocks, also those of half as many: their last block may have fewer rows of none. So too of
+/// latent attention, whose kernels for many rows are slow to begin and to end an item. Where all that hold the rows are
+/// slow to end an item, for they spill, also those for more rows that take less than half the time.
 std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& workload, const Target& target) {
   if (!target.kernel || target.cpu) return {};
   const std::int32_t queries = std::max(1, workloads::max_query_len(workload));
@@ -227,7 +228,7 @@ std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& work
       if (kernel.most_rows < least) all.push_back(std::move(kernel));
     }
   };
-  if (rows > most) add(most / 2);
+  if (rows > most || workload.geometry.kind == workloads::AttentionKind::mla) add(most / 2);
   if (queries > 1) add(queries);
   const double half = 0.5 * least_fixed_seconds(all);
   for (simulator::KernelProfile& kernel : simulator::alternatives(*target.kernel, workload, target.machine, most + 1)) {
