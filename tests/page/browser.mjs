@@ -5,6 +5,10 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 
+/** What is not answered in so long never is: a picture, say, of a tab that gets no frames. */
+const answerMilliseconds = 30_000;
+export class NoAnswer extends Error {}
+
 export async function startBrowser(program) {
   const profile = fs.mkdtempSync(path.join(os.tmpdir(), "splitwave-chromium-"));
   const child = spawn(
@@ -35,14 +39,21 @@ export async function startBrowser(program) {
   child.once("error", (error) => {
     for (const { reject } of waiting.values()) reject(error);
   });
+  const answered = (what, promise) => {
+    let timer;
+    const late = new Promise((_, reject) => {
+      timer = setTimeout(() => reject(new NoAnswer(`${what}: no answer in ${answerMilliseconds / 1000} s`)), answerMilliseconds);
+    });
+    return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+  };
   const send = (method, params = {}, sessionId = undefined) =>
-    new Promise((resolve, reject) => {
+    answered(method, new Promise((resolve, reject) => {
       last += 1;
       waiting.set(last, { resolve, reject });
       child.stdio[3].write(`${JSON.stringify({ id: last, method, params, sessionId })}\0`);
-    });
+    }));
 
-  /** A tab: {send, evaluate, open, problems}; `problems` gathers errors of the console and requests for anything. */
+  /** A tab: {send, evaluate, open, close, problems}; `problems` gathers errors of the console and requests for anything. */
   async function tab() {
     const { targetId } = await send("Target.createTarget", { url: "about:blank" });
     const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
@@ -70,8 +81,9 @@ export async function startBrowser(program) {
         opened = url;
         const done = new Promise((resolve) => { loaded = resolve; });
         await own("Page.navigate", { url });
-        await done;
+        await answered(`loading ${url}`, done);
       },
+      close: () => send("Target.closeTarget", { targetId }),
       /** The value of an expression in the page, which may be a promise. */
       async evaluate(expression) {
         const { result, exceptionDetails } = await own("Runtime.evaluate", { expression, awaitPromise: true, returnByValue: true });
@@ -84,7 +96,7 @@ export async function startBrowser(program) {
   return {
     tab,
     async close() {
-      await send("Browser.close").catch(() => {});
+      await send("Browser.close").catch(() => child.kill("SIGKILL"));
       await ended;
       fs.rmSync(profile, { recursive: true, force: true });
     },
