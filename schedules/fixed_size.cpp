@@ -41,7 +41,10 @@ Plan fixed_size(const workloads::Workload& workload, const Grid& grid, std::stri
   assign_slots(plan, MergeKind::kernel);
   plan.num_splits = static_cast<std::int32_t>(most);
   plan.reason =
-      fmt::format("batch-invariant: every output cut at multiples of {} tokens, whatever else is in the batch", tokens);
+      most == 1
+          ? fmt::format("batch-invariant: no output is cut, since none crosses a multiple of {} tokens", tokens)
+          : fmt::format("batch-invariant: every output cut at multiples of {} tokens, whatever else is in the batch",
+                        tokens);
   return plan;
 }
 

@@ -22,8 +22,8 @@ namespace {
 
 std::string reason_of(const Prediction& best, const Prediction* next, const Target& target) {
   const std::string kernel = best.kernel.config.empty() ? "" : " with kernel " + best.kernel.config;
-  std::string reason = fmt::format("auto: {}{} has the least predicted time on {}, {}", best.plan.schedule, kernel,
-                                   target.name, reports::format_seconds(best.timeline.seconds));
+  std::string reason = fmt::format("auto: {}{} is predicted to take {} on {}", best.plan.schedule, kernel,
+                                   reports::format_seconds(best.timeline.seconds), target.name);
   if (next != nullptr) {
     reason += fmt::format(" (next: {}, {}{})", next->plan.schedule, reports::format_seconds(next->timeline.seconds),
                           next->timeline.seconds < best.timeline.seconds ? ", of which less is known" : "");

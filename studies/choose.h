@@ -11,7 +11,7 @@
 
 namespace splitwave::studies {
 
-/// The schedule name that stands for the plan with the least predicted time.
+/// The schedule name that stands for the plan that choose() takes.
 inline constexpr std::string_view kAuto = "auto";
 
 /// The plan with the least predicted time (the first of equals), but for less certain ones that are not well ahead,

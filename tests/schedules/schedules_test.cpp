@@ -164,5 +164,11 @@ TEST(Metrics, NothingToDoIsEfficient) {
   EXPECT_EQ(plan.ctas(), 0);
 }
 
+TEST(FixedSize, SaysWhetherAnythingIsCut) {
+  const workloads::Workload w = decode("cut", geometry(8, 2, 64), {300, 100});
+  EXPECT_NE(make_plan("fixed-size:128", w, kHopper).reason.find("cut at multiples of 128"), std::string::npos);
+  EXPECT_NE(make_plan("fixed-size:512", w, kHopper).reason.find("no output is cut"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace splitwave::schedules
