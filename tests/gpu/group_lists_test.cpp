@@ -28,23 +28,6 @@ using workloads::Workload;
 
 class GroupLists : public testing::DeviceTest {};
 
-/// Runs all items in 1, 2 and 7 lists on every group kernel. Returns how many plans ran.
-int run_lists(const Workload& w, const char* schedule) {
-  int runs = 0;
-  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
-  const Result<double> exact = cpu_reference::attend(w, tensors);
-  for (const KernelConfig& v : kernel_configs(w)) {
-    if (v.team != Team::group) continue;
-    const Plan plan = schedules::make_plan(schedule, w, grid_for(w, v));
-    for (const std::int64_t lists : {1, 2, 7}) {
-      expect_exact(w, tensors, exact, in_lists(plan, lists), v);
-      ++runs;
-      if (::testing::Test::HasFailure()) return runs;
-    }
-  }
-  return runs;
-}
-
 const std::vector<std::int32_t> kContexts = {700, 1, 64, 0, 65, 3, 130, 0, 0, 1, 1500, 5, 64, 63, 257, 2, 1, 1, 1, 900};
 
 TEST_F(GroupLists, ItemsOfAnyLength) {
@@ -54,7 +37,9 @@ TEST_F(GroupLists, ItemsOfAnyLength) {
       for (const std::int32_t page : {0, 7, 16}) {
         Workload w = testing::decode("lists", testing::geometry(heads, 1, head_dim), kContexts);
         if (page > 0) w = testing::paged(w, page);
-        for (const char* schedule : {"fa2", "fixed-size:128+last_arriver"}) runs += run_lists(w, schedule);
+        for (const char* schedule : {"fa2", "fixed-size:128+last_arriver"}) {
+          runs += testing::run_in_lists(w, schedule, {1, 2, 7}, Team::group);
+        }
         if (HasFailure()) return;
       }
     }
@@ -71,7 +56,9 @@ TEST_F(GroupLists, ItemsWithRowsForSomeRowBlocks) {
           testing::decode("row_blocks", testing::geometry(20, 1, head_dim), {8, 300, 70, 64, 1000, 9, 65, 40, 8}),
           {8, 1, 2, 1, 7, 1, 1, 5, 1});
       if (page > 0) w = testing::paged(w, page);
-      for (const char* schedule : {"fa2", "fixed-size:128+last_arriver"}) runs += run_lists(w, schedule);
+      for (const char* schedule : {"fa2", "fixed-size:128+last_arriver"}) {
+        runs += testing::run_in_lists(w, schedule, {1, 2, 7}, Team::group);
+      }
       if (HasFailure()) return;
     }
   }

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -111,6 +113,25 @@ inline schedules::Plan in_lists(schedules::Plan plan, std::int64_t lists) {
   plan.cta_begin.clear();
   for (std::int64_t i = 0; i <= lists; ++i) plan.cta_begin.push_back(static_cast<std::int32_t>(items * i / lists));
   return plan;
+}
+
+/// Runs all items of the schedule's plan in each of these numbers of lists, on every kernel of the team. Returns how
+/// many plans ran.
+inline int run_in_lists(const workloads::Workload& w, const char* schedule, std::initializer_list<std::int64_t> lists,
+                        gpu::Team team) {
+  int runs = 0;
+  const workloads::Tensors tensors = workloads::make_tensors(w, kTensorBytes);
+  const cpu_reference::Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const gpu::KernelConfig& v : gpu::kernel_configs(w)) {
+    if (v.team != team) continue;
+    const schedules::Plan plan = schedules::make_plan(schedule, w, grid_for(w, v));
+    for (const std::int64_t count : lists) {
+      expect_exact(w, tensors, exact, in_lists(plan, count), v);
+      ++runs;
+      if (::testing::Test::HasFailure()) return runs;
+    }
+  }
+  return runs;
 }
 
 }  // namespace splitwave::testing
