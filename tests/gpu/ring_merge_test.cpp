@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One CTA's merges: through its rings where these are free (gpu/kernels/ring_merge.cuh), in registers in the middle of
-// a list and of more parts than the ring's table holds.
+// a list and of more parts than the ring's table holds of one row tile.
 #include <gtest/gtest.h>
 
 #include <cstdint>
