@@ -242,9 +242,9 @@ bool fits_single_item_kernel(const workloads::Workload& workload, const schedule
   });
 }
 
-Residency residency(const workloads::Workload& workload, const KernelConfig& config) {
-  const DecodeKernel* single_item = config.stages == 1 ? find_single_item_kernel(workload, config) : nullptr;
-  const DecodeKernel& kernel = single_item != nullptr ? *single_item : find_kernel(workload, config);
+namespace {
+
+Residency residency_of(const DecodeKernel& kernel, const KernelConfig& config) {
   const Device device = current_device();
   const std::int32_t shared = shared_bytes(kernel, config.cluster);
   // The most that any cluster size needs: the attribute is the kernel's, and launches of other sizes may be under way.
@@ -270,6 +270,18 @@ Residency residency(const workloads::Workload& workload, const KernelConfig& con
     SPLITWAVE_CUDA_CHECK(cudaOccupancyMaxActiveClusters(&result.workers, kernel.function, &query));
   }
   return result;
+}
+
+}  // namespace
+
+Residency residency(const workloads::Workload& workload, const KernelConfig& config) {
+  const DecodeKernel* single_item = config.stages == 1 ? find_single_item_kernel(workload, config) : nullptr;
+  return residency_of(single_item != nullptr ? *single_item : find_kernel(workload, config), config);
+}
+
+Residency single_item_residency(const workloads::Workload& workload, const KernelConfig& config) {
+  const DecodeKernel* single_item = find_single_item_kernel(workload, config);
+  return single_item != nullptr ? residency_of(*single_item, config) : residency(workload, config);
 }
 
 schedules::Grid grid_of(const Residency& where, const KernelConfig& config) {

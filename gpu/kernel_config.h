@@ -68,6 +68,8 @@ std::vector<KernelConfig> whole_item_configs(const workloads::Workload& workload
 
 /// Of the current device. Throws InputError if the config is not among kernel_configs(workload).
 Residency residency(const workloads::Workload& workload, const KernelConfig& config);
+/// The same of the config's kernel for lists of one item, or where it has none of that which runs any plan.
+Residency single_item_residency(const workloads::Workload& workload, const KernelConfig& config);
 
 /// What a schedule may know of the device when this config runs its plan: workers as CTAs, one list each.
 schedules::Grid grid_of(const Residency& where, const KernelConfig& config);

@@ -102,7 +102,9 @@ class ConfigProbes {
   void whole_item() {
     time(ProbeKind::item, round_, 1, round_, false);
     waves();
-    if (!probe_.paged && probe_.config.cluster == 1) table();
+    if (probe_.paged || probe_.config.cluster > 1) return;
+    row_waves();
+    table();
   }
 
   /// What differs from single CTAs.
@@ -173,7 +175,9 @@ class ConfigProbes {
   }
 
   void merges() {
+    const bool has_single = find_single_item_kernel(workload(1, round_), probe_.config) != nullptr;
     for (const std::int32_t parts : {2, 8, 32}) {
+      if (has_single) splits_of_single_items(parts);
       for (const ProbeKind kind : {ProbeKind::splits, ProbeKind::host, ProbeKind::kernel, ProbeKind::lone_kernel}) {
         const Workload w = workload(kind == ProbeKind::kernel ? kMergedLists / parts : 1, parts * round_);
         report(kind, parts, seconds_of(w, split_plan(w, probe_.config, parts, kind), probe_.config, true, options_),
@@ -183,6 +187,12 @@ class ConfigProbes {
     for (const std::int32_t lists : {2, 8, kMergedLists}) {
       time_lists(ProbeKind::unmerged, lists, workload(lists, round_), true);
     }
+  }
+
+  void splits_of_single_items(std::int32_t parts) {
+    const Workload w = workload(1, parts * round_);
+    const Plan plan = split_plan(w, probe_.config, parts, ProbeKind::splits);
+    report(ProbeKind::splits, parts, seconds_of(w, plan, probe_.config, false, options_), false);
   }
 
   void queue() {
@@ -218,10 +228,20 @@ class ConfigProbes {
   /// Masked rows together as well, which FlashAttention-2's tiles would part by heads.
   void waves() {
     const std::string schedule = probe_.masked ? fmt::format("fixed-size:{}", kFewTokens) : "fixed-split:1";
+    const std::int32_t workers = single_item_residency(workload(1, kFewTokens), probe_.config).workers;
     for (const std::int32_t waves : {2, 6}) {
-      const Workload w = workload(waves * resident(), kFewTokens);
-      const Plan plan = schedules::make_plan(schedule, w, grid_of(waves * resident()));
+      const Workload w = workload(waves * workers, kFewTokens);
+      const Plan plan = schedules::make_plan(schedule, w, grid_of(waves * workers));
       report(ProbeKind::waves, waves, seconds_of(w, plan, probe_.config, false, options_), false);
+    }
+  }
+
+  void row_waves() {
+    for (const std::int32_t waves : {2, 6}) {
+      Workload w = workload(waves * resident(), kFewTokens);
+      w.geometry.query_heads = 1;
+      const Plan plan = schedules::make_plan("fixed-split:1", w, grid_of(waves * resident()));
+      report(ProbeKind::row_waves, waves, seconds_of(w, plan, probe_.config, false, options_), false);
     }
   }
 
@@ -241,23 +261,35 @@ class ConfigProbes {
 }  // namespace
 
 std::string to_string(ProbeKind kind) {
-  constexpr std::array<const char*, 16> kNames = {
-      "empty",       "item",     "items", "unhidden",    "queries", "splits", "host",  "kernel",
-      "lone_kernel", "unmerged", "queue", "short_items", "crowd",   "full",   "waves", "table"};
+  constexpr std::array<const char*, 17> kNames = {
+      "empty",    "item",  "items",       "unhidden", "queries", "splits", "host",      "kernel", "lone_kernel",
+      "unmerged", "queue", "short_items", "crowd",    "full",    "waves",  "row_waves", "table"};
   return kNames[static_cast<std::size_t>(kind)];
 }
+
+namespace {
+
+void take_resources(const DecodeKernel& kernel, std::int32_t cluster, std::int32_t& registers, std::int64_t& shared) {
+  cudaFuncAttributes attributes{};
+  SPLITWAVE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel.function));
+  registers = attributes.numRegs;
+  shared = shared_bytes(kernel, cluster) + static_cast<std::int64_t>(attributes.sharedSizeBytes);
+}
+
+}  // namespace
 
 KernelResources resources(const Workload& workload, const KernelConfig& config) {
   const DecodeKernel* single_item = find_single_item_kernel(workload, config);
   const DecodeKernel& kernel = config.stages == 1 ? *single_item : find_kernel(workload, config);
-  cudaFuncAttributes attributes{};
-  SPLITWAVE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel.function));
   KernelResources result;
   result.threads = kernel.threads;
-  result.single_item = single_item != nullptr;
-  result.registers_per_thread = attributes.numRegs;
-  result.shared_bytes = shared_bytes(kernel, config.cluster) + static_cast<std::int64_t>(attributes.sharedSizeBytes);
+  take_resources(kernel, config.cluster, result.registers_per_thread, result.shared_bytes);
   result.where = residency(workload, config);
+  result.single_item = single_item != nullptr;
+  if (!result.single_item) return result;
+  take_resources(*single_item, config.cluster, result.single_item_registers_per_thread,
+                 result.single_item_shared_bytes);
+  result.single_item_where = single_item_residency(workload, config);
   return result;
 }
 
@@ -303,7 +335,7 @@ void probe_kernels(std::int32_t head_dim, bool paged, bool masked, const Measure
   }
 }
 
-void probe_full_sms(std::int32_t head_dim, bool masked, const MeasureOptions& options,
+void probe_full_sms(std::int32_t head_dim, bool paged, bool masked, const MeasureOptions& options,
                     const std::function<void(const KernelProbe&)>& found) {
   std::optional<SmPartition> few;
   try {
@@ -313,10 +345,11 @@ void probe_full_sms(std::int32_t head_dim, bool masked, const MeasureOptions& op
   } catch (const base::MissingError&) {
     return;
   }
-  const Workload any = probe_workload(head_dim, 8, false, masked, 1, 64);
+  const Workload any = probe_workload(head_dim, 8, paged, masked, 1, 64);
   for (const KernelConfig& config : kernel_configs(any)) {
     KernelProbe probe;
     probe.geometry = any.geometry;
+    probe.paged = paged;
     probe.masked = masked;
     probe.config = config;
     if (config.cluster > 1 || residency(any, config).ctas_per_sm < 2) continue;

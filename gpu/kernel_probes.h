@@ -30,6 +30,7 @@ enum class ProbeKind {
   crowd,        ///< such a list in each worker that is resident
   full,         ///< in each worker that is resident on kFullSms SMs an item of `count` tokens, K and V in L2
   waves,        ///< `count` times as many lists of one item of few tokens as workers are resident, K and V in L2
+  row_waves,    ///< waves of items of one row
   table         ///< one of two items of different lengths, at most a round: items come from the table
 };
 std::string to_string(ProbeKind kind);
@@ -57,8 +58,11 @@ struct KernelResources {
   std::int32_t threads = 0;
   std::int32_t registers_per_thread = 0;
   std::int64_t shared_bytes = 0;  ///< of a CTA, by its cluster
-  bool single_item = false;       ///< the config has a kernel for lists of one item
   Residency where;
+  bool single_item = false;  ///< the config has a kernel for lists of one item, whose figures follow
+  std::int32_t single_item_registers_per_thread = 0;
+  std::int64_t single_item_shared_bytes = 0;
+  Residency single_item_where;
 };
 KernelResources resources(const workloads::Workload& workload, const KernelConfig& config);
 
@@ -76,7 +80,7 @@ void probe_kernels(std::int32_t head_dim, bool paged, bool masked, const Measure
 
 /// Probes, on kFullSms SMs alone, every config without clusters of which an SM holds several CTAs. Throws as
 /// probe_kernels() does; where the driver does not part the device so there are no probes.
-void probe_full_sms(std::int32_t head_dim, bool masked, const MeasureOptions& options,
+void probe_full_sms(std::int32_t head_dim, bool paged, bool masked, const MeasureOptions& options,
                     const std::function<void(const KernelProbe&)>& found);
 
 /// Workload that the probes of a config of `rows` rows run on: `items` requests of `tokens` tokens, one KV head.

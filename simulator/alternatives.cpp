@@ -50,6 +50,8 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   kernel.most_tokens *= costs.cluster;
   kernel.crowded_clocks = costs.crowded_clocks;
   kernel.later_start_seconds = costs.later_start_seconds;
+  kernel.single_item_registers_per_thread = costs.single_item_registers_per_thread;
+  kernel.single_item_shared_bytes = costs.single_item_shared_bytes;
   for (double* clocks : {&kernel.chain_clocks, &kernel.single_item_chain_clocks, &kernel.paged_chain_clocks,
                          &kernel.paged_single_item_chain_clocks, &kernel.crowded_clocks}) {
     *clocks /= costs.cluster;
@@ -58,8 +60,10 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   const std::int32_t turns = merge_turns(kernel, kernel.merge_fragments);
   kernel.merge_fragments = std::min(kernel.merge_fragments, std::max(1, kernel.merge_fragments / costs.cluster));
   const double share = static_cast<double>(merge_turns(kernel, kernel.merge_fragments)) / turns;
-  kernel.merge_seconds_per_split *= share;
-  kernel.merge_batch_seconds *= share;
+  for (double* seconds : {&kernel.merge_seconds_per_split, &kernel.merge_batch_seconds,
+                          &kernel.single_item_merge_seconds_per_split, &kernel.single_item_merge_batch_seconds}) {
+    *seconds *= share;
+  }
   return kernel;
 }
 
@@ -119,6 +123,13 @@ std::int32_t most_rows(const Plan& plan) {
 
 namespace {
 
+/// Of what an SM takes for an item of a kernel that holds it, by the rows that there are.
+double share_of_rows(const KernelProfile& kernel, std::int32_t rows) {
+  if (kernel.most_rows <= 1) return 1;
+  const double more = static_cast<double>(rows - 1) / (kernel.most_rows - 1);
+  return kernel.one_row_crowded + (1 - kernel.one_row_crowded) * more;
+}
+
 /// Rows that share a query are masked together.
 constexpr double kProbedQueries = 2;
 
@@ -134,6 +145,13 @@ double queries_per_tile(const KernelProfile& kernel, const Plan& plan) {
 
 }  // namespace
 
+void take_single_item_merges(KernelProfile& kernel) {
+  if (kernel.single_item_merge_seconds < 0) return;
+  kernel.merge_seconds = kernel.single_item_merge_seconds;
+  kernel.merge_seconds_per_split = kernel.single_item_merge_seconds_per_split;
+  kernel.merge_batch_seconds = kernel.single_item_merge_batch_seconds;
+}
+
 KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workload, bool single) {
   KernelProfile result = kernel;
   result.reads_table = !single || !workloads::is_uniform(workload);
@@ -145,14 +163,23 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
     result.crowd_start_seconds = kernel.single_item_crowd_start_seconds;
     result.first_round_seconds = kernel.single_item_first_round_seconds;
     result.chain_clocks = paged ? kernel.paged_single_item_chain_clocks : kernel.single_item_chain_clocks;
+    take_single_item_merges(result);
+    if (kernel.single_item_registers_per_thread > 0) {
+      result.registers_per_thread = kernel.single_item_registers_per_thread;
+    }
+    if (kernel.single_item_shared_bytes > 0) result.shared_bytes = kernel.single_item_shared_bytes;
+    if (kernel.most_tokens > 0) result.crowded_clocks *= share_of_rows(kernel, workload.geometry.group());
   }
   if (!paged) return result;
   result.prologue_seconds += kernel.paged_seconds;
   result.item_seconds += kernel.paged_item_seconds;
   result.item_crowded_seconds += kernel.paged_item_crowded_seconds;
   // Looking pages up takes instructions, of a CTA's chain and of its SM alike.
-  if (kernel.chain_clocks > 0) result.crowded_clocks *= kernel.paged_chain_clocks / kernel.chain_clocks;
-  if (kernel.most_tokens > 0) result.crowded_clocks *= kernel.paged_crowded;
+  if (kernel.paged_crowded > 0) {
+    result.crowded_clocks *= kernel.paged_crowded;
+  } else if (kernel.chain_clocks > 0) {
+    result.crowded_clocks *= kernel.paged_chain_clocks / kernel.chain_clocks;
+  }
   return result;
 }
 

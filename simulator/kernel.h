@@ -91,10 +91,18 @@ struct KernelProfile {
   double table_seconds = 0;                 ///< more of it where the item comes from a table
   double single_item_chain_clocks = 0;      ///< in place of chain_clocks there
   double single_item_first_round_seconds = 0;  ///< in place of first_round_seconds there
-  double paged_chain_clocks = 0;               ///< in place of chain_clocks with paged K and V
+  /// In place of registers_per_thread and shared_bytes there, if not 0.
+  std::int32_t single_item_registers_per_thread = 0;
+  std::int64_t single_item_shared_bytes = 0;
+  /// In place of merge_seconds, merge_seconds_per_split and merge_batch_seconds there; the first negative: of none.
+  double single_item_merge_seconds = -1;
+  double single_item_merge_seconds_per_split = 0;
+  double single_item_merge_batch_seconds = 0;
+  double paged_chain_clocks = 0;  ///< in place of chain_clocks with paged K and V
   double paged_single_item_chain_clocks = 0;
   double crowded_clocks = 0;        ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates; of
                                     ///< a kernel that holds its items, in ClusterCosts
+  double one_row_crowded = 1;       ///< times crowded_clocks for items of one row, of a kernel that holds its items
   double item_crowded_seconds = 0;  ///< in place of item_seconds with as many CTAs on an SM as fit
   double crowd_start_seconds = 0;   ///< more of the first prologue if CTAs with tokens fill the device
   double spread_start_seconds = 0;  ///< more of the first prologue for each doubling of the CTAs that read: one of many
@@ -110,7 +118,7 @@ struct KernelProfile {
   double paged_seconds = 0;               ///< more of the prologue with paged K and V: the first look-up
   double paged_item_seconds = 0;          ///< more of item_seconds with paged K and V
   double paged_item_crowded_seconds = 0;  ///< more of item_crowded_seconds there
-  double paged_crowded = 1;               ///< times crowded_clocks there, of a kernel that holds its items
+  double paged_crowded = 0;               ///< times crowded_clocks there. 0: as the chain
   std::int32_t merge_batch_splits = 0;    ///< partials that a merge asks for at a time; 0: all
   std::int32_t merge_rows = 0;     ///< of a partial that a waiting CTA loads, of its own tile or of those behind it
   double merge_batch_seconds = 0;  ///< of each further batch
@@ -145,6 +153,8 @@ struct ClusterCosts {
   double single_item_fixed_seconds = 0;  ///< of the one for lists of one item; 0: there is none
   double crowded_clocks = 0;             ///< KernelProfile::crowded_clocks, for a token of one CTA
   double later_start_seconds = 0;        ///< KernelProfile::later_start_seconds
+  std::int32_t single_item_registers_per_thread = 0;  ///< KernelProfile's
+  std::int64_t single_item_shared_bytes = 0;
 };
 
 /// One variant of a kernel file: a kernel and the geometries that it is for.

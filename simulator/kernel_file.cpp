@@ -108,6 +108,11 @@ void read_config(KernelVariant& variant, Constants& constants) {
   take(kernel.first_round_seconds, constants.optional_number("first_rounds", "ns", 1e-9, 0, 1e6));
   take(kernel.single_item_first_round_seconds,
        constants.optional_number("single_item_first_rounds", "ns", 1e-9, 0, 1e6));
+  take(kernel.single_item_merge_seconds, constants.optional_number("single_item_merge", "ns", 1e-9, 0, 1e6));
+  take(kernel.single_item_merge_seconds_per_split,
+       constants.optional_number("single_item_merge_per_split", "ns", 1e-9, 0, 1e6));
+  take(kernel.single_item_merge_batch_seconds,
+       constants.optional_number("single_item_merge_batch", "ns", 1e-9, 0, 1e6));
   take(kernel.table_seconds, constants.optional_number("table", "ns", 1e-9, 0, 1e6));
   const auto clocks = [&](std::string_view key, double otherwise) {
     return constants.optional_number(key, "clock", 1, 0, 1e6).value_or(otherwise);
@@ -141,10 +146,17 @@ void read_config(KernelVariant& variant, Constants& constants) {
   } else if (const auto ring = constants.optional_number("crowded_clocks", "clock", 1, 0, 1e6)) {
     crowded.assign(sizes.size(), *ring);
   }
-  std::vector<double> later(sizes.size(), 0);
-  if (constants.has("later_start")) later = constants.numbers("later_start", "ns", 1e-9, 0, 1e6, sizes.size());
+  take(kernel.one_row_crowded, constants.optional_number("one_row_crowded", "1", 1, 0.01, 10));
+  const auto of_clusters = [&](std::string_view key, std::string_view unit, double scale, double most) {
+    if (!constants.has(key)) return std::vector<double>(sizes.size(), 0);
+    return constants.numbers(key, unit, scale, 0, most, sizes.size());
+  };
+  const std::vector<double> later = of_clusters("later_start", "ns", 1e-9, 1e6);
+  const std::vector<double> registers = of_clusters("single_item_registers_per_thread", "register", 1, 512);
+  const std::vector<double> shared = of_clusters("single_item_shared_memory", "byte", 1, 1 << 28);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    variant.clusters.push_back({sizes[i], fixed[i], single[i], crowded[i], later[i]});
+    variant.clusters.push_back({sizes[i], fixed[i], single[i], crowded[i], later[i],
+                                static_cast<std::int32_t>(registers[i]), static_cast<std::int64_t>(shared[i])});
   }
 }
 

@@ -5,10 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <utility>
 
 #include "base/error.h"
 #include "base/quantile.h"
@@ -171,12 +173,16 @@ void add_probe(Work& work, std::vector<gpu::KernelProbe>& probes, const gpu::Ker
   work.point(point_name(probe).c_str(), probe.count, probe.seconds * 1e9, "ns");
 }
 
+/// In the order in which kernels are probed.
+constexpr std::array<std::pair<bool, bool>, 4> kPagedAndMasked = {
+    {{false, false}, {true, false}, {false, true}, {true, true}}};
+
 /// One worker of each compiled kernel at a time, K and V in L2.
 std::vector<gpu::KernelProbe> probe_all_kernels(Work& work) {
   std::vector<gpu::KernelProbe> probes;
   const auto found = [&](const gpu::KernelProbe& probe) { add_probe(work, probes, probe); };
   for (const std::int32_t head_dim : {64, 128, 256, gpu::kLatentDim}) {
-    for (const auto& [paged, masked] : {std::pair{false, false}, {true, false}, {false, true}, {true, true}}) {
+    for (const auto& [paged, masked] : kPagedAndMasked) {
       gpu::probe_kernels(head_dim, paged, masked, probe_options(), found);
     }
   }
@@ -188,7 +194,9 @@ std::vector<gpu::KernelProbe> probe_all_kernels(Work& work) {
 void probe_all_full_sms(Work& work, std::vector<gpu::KernelProbe>& probes) {
   const auto found = [&](const gpu::KernelProbe& probe) { add_probe(work, probes, probe); };
   for (const std::int32_t head_dim : {64, 128, 256}) {
-    for (const bool masked : {false, true}) gpu::probe_full_sms(head_dim, masked, probe_options(), found);
+    for (const auto& [paged, masked] : kPagedAndMasked) {
+      gpu::probe_full_sms(head_dim, paged, masked, probe_options(), found);
+    }
   }
 }
 

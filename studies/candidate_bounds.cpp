@@ -97,27 +97,24 @@ double reading_seconds(const Workload& workload, const Machine& machine, std::sp
 
 KernelBounds::KernelBounds(const Workload& workload, const Facts& facts, const Machine& machine,
                            const KernelProfile& kernel, const simulator::SimulateOptions& options)
-    : workload_(workload),
-      facts_(facts),
-      machine_(machine),
-      kernel_(kernel),
-      options_(options),
-      per_sm_(simulator::ctas_per_sm(machine, kernel)) {
-  // More than fit are refused when they are planned.
-  if (options.ctas_per_sm > 0) per_sm_ = std::min(per_sm_, options.ctas_per_sm);
-  workers_ = simulator::grid_of(machine, kernel, per_sm_).resident();
-  if (kernel.cluster > 1) clusters_ = simulator::clustered(machine, kernel.cluster, per_sm_);
+    : workload_(workload), facts_(facts), machine_(machine), kernel_(kernel), options_(options) {
+  workers_ = simulator::grid_of(machine, kernel, resident_per_sm(kernel)).resident();
   blocks_ = static_cast<std::int32_t>(schedules::ceil_div(facts.least_rows, kernel.most_rows));
+  has_single_ = kernel.single_item_prologue_seconds > 0 && facts.single_query && facts.group <= kernel.most_rows;
+  if (has_single_) simulator::take_single_item_merges(single_merges_.emplace(kernel));
   block_tokens_ = facts.tokens + (blocks_ - 1) * std::max(0.0, facts.tokens - facts.unsure_tokens);
 }
 
+/// CTAs on an SM, as many as the options allow. More than fit are refused when they are planned.
+std::int32_t KernelBounds::resident_per_sm(const KernelProfile& kernel) const {
+  const std::int32_t fit = simulator::ctas_per_sm(machine_, kernel);
+  return options_.ctas_per_sm > 0 ? std::min(fit, options_.ctas_per_sm) : fit;
+}
+
 KernelBounds::Runner KernelBounds::make_runner(Use use) const {
-  const Machine& machine = clusters_ ? *clusters_ : machine_;
   Runner runner;
-  const bool has_single =
-      kernel_.single_item_prologue_seconds > 0 && facts_.single_query && facts_.group <= kernel_.most_rows;
-  runner.kernel = simulator::with_costs_of(kernel_, workload_, use == Use::single && has_single);
-  if (use == Use::any && has_single) {
+  runner.kernel = simulator::with_costs_of(kernel_, workload_, use == Use::single && has_single_);
+  if (use == Use::any && has_single_) {
     // It is run by the other one where each list comes out as one item.
     const KernelProfile single = simulator::with_costs_of(kernel_, workload_, true);
     runner.kernel.prologue_seconds = std::min(runner.kernel.prologue_seconds, single.prologue_seconds);
@@ -126,8 +123,12 @@ KernelBounds::Runner KernelBounds::make_runner(Use use) const {
     runner.kernel.crowd_start_seconds = std::min(runner.kernel.crowd_start_seconds, single.crowd_start_seconds);
     runner.kernel.reads_table = false;
   }
+  runner.per_sm = resident_per_sm(runner.kernel);
+  runner.workers = simulator::grid_of(machine_, runner.kernel, runner.per_sm).resident();
+  if (kernel_.cluster > 1) runner.clusters = simulator::clustered(machine_, kernel_.cluster, runner.per_sm);
+  const Machine& machine = runner.clusters ? *runner.clusters : machine_;
   runner.work = simulator::make_work(workload_, stand_in(facts_, kernel_), machine, runner.kernel, options_,
-                                     machine.sms * per_sm_);
+                                     machine.sms * runner.per_sm);
   simulator::MemoryLaw& law = runner.work.law;
   if (use == Use::heads || facts_.rows > kernel_.most_rows) {
     // Tiles beside each other read the same K and V, some of them from L2.
@@ -152,7 +153,7 @@ LeastTime KernelBounds::time_of(Runner& runner, double in_step, std::int64_t res
   const double faster = rows < 1 ? 1 + in_step * (1 - rows) / rows : 1;
   runner.work.law.plateau = runner.plateau * faster;
   runner.work.law.asymptote = runner.asymptote * faster;
-  LeastTime time(clusters_ ? *clusters_ : machine_, runner.kernel, runner.work, per_sm_,
+  LeastTime time(runner.clusters ? *runner.clusters : machine_, runner.kernel, runner.work, runner.per_sm,
                  static_cast<std::int32_t>(resident));
   time.add_unread(facts_.unread * std::max(blocks_, facts_.group));
   return time;
@@ -168,10 +169,11 @@ Bound KernelBounds::bound_of(const simulator::LeastParts& parts, double sure_mer
 double KernelBounds::merge_seconds(std::int64_t parts, Merging merging) const {
   if (parts <= 1) return 0;
   if (merging != Merging::kernel) {
-    const auto mergers = static_cast<std::int32_t>(merging == Merging::host_cta ? parts : 1);
-    return machine_.flag_seconds +
-           simulator::in_kernel_seconds(kernel_, static_cast<double>(parts), mergers,
-                                        simulator::fragments_with_rows(kernel_, facts_.least_rows));
+    const bool waits = merging == Merging::host_cta;
+    const KernelProfile& kernel = single_merges_ && !waits ? *single_merges_ : kernel_;
+    return machine_.flag_seconds + simulator::in_kernel_seconds(
+                                       kernel, static_cast<double>(parts), waits ? static_cast<std::int32_t>(parts) : 1,
+                                       simulator::fragments_with_rows(kernel, facts_.least_rows));
   }
   const std::int32_t serial = simulator::splits_per_warp(kernel_, static_cast<std::int32_t>(parts));
   const double further = kernel_.merge_batch_splits > 0 ? (serial - 1) / kernel_.merge_batch_splits : 0;

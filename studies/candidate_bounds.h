@@ -72,7 +72,7 @@ class KernelBounds {
 
   std::int64_t workers() const { return workers_; }
 
-  /// Merging an output of so many parts, at least.
+  /// Merging an output of so many parts, at least: as kernels for lists of one item do where there are any.
   double merge_seconds(std::int64_t parts, Merging merging) const;
 
   /// Outputs that are not cut.
@@ -98,11 +98,15 @@ class KernelBounds {
   struct Runner {
     simulator::KernelProfile kernel;
     simulator::Work work;
+    std::optional<simulator::Machine> clusters;  ///< whose SMs are clusters
+    std::int32_t per_sm = 1;
+    std::int64_t workers = 0;
     double plateau = 0;  ///< and asymptote, where no heads are read in step
     double asymptote = 0;
   };
   /// For lists of one item each; for any; for tiles of one query head.
   enum class Use { single, any, heads };
+  std::int32_t resident_per_sm(const simulator::KernelProfile& kernel) const;
   Runner make_runner(Use use) const;
   Runner& runner(Use use);
   simulator::LeastParts share_parts(std::int64_t workers);
@@ -110,7 +114,9 @@ class KernelBounds {
   double all_in_step() const;
   double expected_merge_seconds(Merging merging) const;
   simulator::LeastTime time_of(Runner& runner, double in_step, std::int64_t resident) const;
-  simulator::LeastTime time_of(Runner& runner, double in_step) const { return time_of(runner, in_step, workers_); }
+  simulator::LeastTime time_of(Runner& runner, double in_step) const {
+    return time_of(runner, in_step, runner.workers);
+  }
   Bound bound_of(const simulator::LeastParts& parts, double sure_merge, double expected_merge) const;
   Bound bound_of(const Pieces& pieces, const simulator::LeastParts& parts, std::int64_t lists, Merging merging) const;
   double traffic_seconds(std::int64_t partial_tiles) const;
@@ -119,9 +125,9 @@ class KernelBounds {
   const Facts& facts_;
   const simulator::Machine& machine_;
   const simulator::KernelProfile& kernel_;
+  bool has_single_ = false;  ///< a kernel for lists of one item runs some plans of the workload
+  std::optional<simulator::KernelProfile> single_merges_;  ///< what merges inside it cost
   const simulator::SimulateOptions& options_;
-  std::optional<simulator::Machine> clusters_;
-  std::int32_t per_sm_ = 1;
   std::int64_t workers_ = 0;
   std::int32_t blocks_ = 1;  ///< of rows, into which an output is cut at least
   double block_tokens_ = 0;  ///< read by all of them

@@ -9,8 +9,8 @@
 #include <optional>
 
 #include "base/error.h"
-#include "simulator/merge.h"
-#include "simulator/traffic.h"
+#include "studies/constant_list.h"
+#include "studies/merge_constants.h"
 #include "studies/probe_times.h"
 
 namespace splitwave::studies {
@@ -21,10 +21,6 @@ using gpu::KernelProbe;
 using gpu::ProbeKind;
 using Json = nlohmann::ordered_json;
 
-double rounded(double value) {
-  return std::stod(fmt::format("{:.5g}", value));
-}
-
 /// The constants of one config as they are written.
 class Writer {
  public:
@@ -32,12 +28,14 @@ class Writer {
   /// turns from which on CTAs that wait share a merge.
   Writer(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base, double shared_turns)
       : probed_(probed),
+        merging_(merging),
         base_(base),
         shared_turns_(shared_turns),
         times_(probed),
         merge_times_(merging),
         launch_(base.launch_seconds * 1e9),
-        latency_(base.ring_l2_seconds * 1e9) {}
+        latency_(base.ring_l2_seconds * 1e9),
+        list_(base.source) {}
 
   Json write() {
     resources();
@@ -48,7 +46,7 @@ class Writer {
       chains();
       items();
       later_starts();
-      merges();
+      add_merge_constants(probed_, merging_, base_, shared_turns_, list_);
     }
     paged();
     const KernelConfig& c = probed_.config;
@@ -57,15 +55,15 @@ class Writer {
     if (probed_.masked) variant["masked"] = true;
     if (c.team == gpu::Team::group || c.team == gpu::Team::seesaw) variant["instruction"] = "wgmma";
     if (probed_.geometry.kind == workloads::AttentionKind::mla) variant["value_dim"] = probed_.geometry.value_dim;
-    variant["constants"] = std::move(constants_);
+    variant["constants"] = std::move(list_).take();
     return variant;
   }
 
  private:
   void add(const char* key, const char* unit, const Json& value, const char* confidence = "measured") {
-    constants_[key] = {{"value", value}, {"unit", unit}, {"source", base_.source}, {"confidence", confidence}};
+    list_.add(key, unit, value, confidence);
   }
-  void add_ns(const char* key, double value) { add(key, "ns", rounded(std::max(0.0, value))); }
+  void add_ns(const char* key, double value) { list_.add_ns(key, value); }
   void add_clocks(const char* key, double ns, std::int32_t tokens) {
     add(key, "clock", rounded(std::max(0.0, ns) * 1e-9 * base_.clock_hz / tokens));
   }
@@ -104,6 +102,16 @@ class Writer {
     add("bytes_in_flight", "byte", c.bytes_in_flight(probed_.geometry), "derived");
     add("tile_tokens", "token", c.warps * c.tokens, "derived");
     add("clusters", "CTA", probed_.clusters);
+    if (single.single_item_registers_per_thread > 0) {
+      Json registers = Json::array();
+      Json shared = Json::array();
+      for (const gpu::KernelResources& found : probed_.resources) {
+        registers.push_back(found.single_item_registers_per_thread);
+        shared.push_back(found.single_item_shared_bytes);
+      }
+      add("single_item_registers_per_thread", "register", registers);
+      add("single_item_shared_memory", "byte", shared);
+    }
     if (shares_tiles()) add("shares_tiles", "1", 1, "derived");
     if (!alone()) return;
     add("warps_alone", "1", 1, "derived");
@@ -120,7 +128,7 @@ class Writer {
       const std::int32_t cluster = probed_.clusters[i];
       const double lone = times_.at(cluster, false, ProbeKind::item, times_.round(cluster));
       const double wave = times_.each(cluster, false, ProbeKind::waves);
-      const double on_sm = probed_.resources[i].where.ctas_per_sm;
+      const double on_sm = probed_.resources[i].single_item_where.ctas_per_sm;
       const double crowded = on_sm > 1 ? wave / on_sm : 0;
       crowded_clocks.push_back(rounded(std::max(0.0, crowded) * 1e-9 * base_.clock_hz / times_.round(1)));
       // Not 0 where nothing is left over: that would say that there is no such kernel.
@@ -131,6 +139,11 @@ class Writer {
     add("most_tokens", "token", times_.round(1), "derived");
     add("crowded_clocks", "clock", crowded_clocks);
     table();
+    const double wave = times_.each(1, false, ProbeKind::waves);
+    if (wave > 0 && times_.find(1, false, ProbeKind::row_waves, 2)) {
+      const double of_rows = times_.each(1, false, ProbeKind::row_waves);
+      add("one_row_crowded", "1", rounded(std::clamp(of_rows / wave, 0.1, 1.0)));
+    }
     const double two = times_.at(1, false, ProbeKind::waves, 2);
     add_ns("single_item_crowd_start", two - 2 * times_.each(1, false, ProbeKind::waves) - launch_);
   }
@@ -196,12 +209,19 @@ class Writer {
   /// What an SM takes for a token where it holds as many CTAs as fit. Nothing where that is one, or could not be
   /// probed.
   void full_sms() {
+    const std::optional<double> rounds = full_rounds(false);
+    if (!rounds) return;
+    add_clocks("crowded_clocks", *rounds / probed_.resources.front().where.ctas_per_sm, 8 * times_.round(1));
+    const std::optional<double> looked_up = full_rounds(true);
+    if (looked_up && *rounds > 0) add("paged_crowded", "1", rounded(std::max(1.0, *looked_up / *rounds)));
+  }
+  /// Eight rounds of the items on such an SM, in ns.
+  std::optional<double> full_rounds(bool pages) const {
     const std::int32_t before = probed_.config.stages * times_.round(1);
-    const std::int32_t after = before + 8 * times_.round(1);
-    const std::optional<double> less = times_.find(1, true, ProbeKind::full, before);
-    const std::optional<double> more = times_.find(1, true, ProbeKind::full, after);
-    if (less && more)
-      add_clocks("crowded_clocks", (*more - *less) / probed_.resources.front().where.ctas_per_sm, after - before);
+    const std::optional<double> less = times_.find(1, true, ProbeKind::full, before, pages);
+    const std::optional<double> more = times_.find(1, true, ProbeKind::full, before + 8 * times_.round(1), pages);
+    if (!less || !more) return std::nullopt;
+    return *more - *less;
   }
 
   /// Share of a round's arithmetic that one of few tokens takes all the same, from lists of either.
@@ -218,7 +238,7 @@ class Writer {
   /// What a further item takes beside its round, and how much more of it with as many CTAs on an SM as fit.
   std::pair<double, double> item_costs(bool pages) const {
     const ProbeKind kind = probed_.masked ? ProbeKind::unhidden : ProbeKind::items;
-    const double epilogue = alone() ? 0 : constants_[fixed_key()]["value"][0].get<double>() / 2;
+    const double epilogue = alone() ? 0 : list_.value(fixed_key())[0].get<double>() / 2;
     const double lone = times_.each(1, true, kind, pages) - times_.chain(1, true, pages) - epilogue;
     const double crowd =
         times_.each(1, true, ProbeKind::crowd, pages) - times_.each(1, true, ProbeKind::short_items, pages);
@@ -233,7 +253,7 @@ class Writer {
     add_ns("spread_start", spread_start());
     add_ns("crowd_start", crowd_start());
     const double list = times_.each(1, true, ProbeKind::queue);
-    const double end = alone() ? constants_[fixed_key()]["value"][0].get<double>() / 2 : 0;  // in `each` of the others
+    const double end = alone() ? list_.value(fixed_key())[0].get<double>() / 2 : 0;  // in `each` of the others
     add_ns("queue_list", list - each - end - latency_ - stream(1, true));
     add_ns("queue_prologue", times_.first(1, true, ProbeKind::queue) - times_.first(1, true, ProbeKind::items));
   }
@@ -249,16 +269,22 @@ class Writer {
     return (all - spread_start() * std::log2(kMany)) * probed_.resources.front().where.workers / kMany;
   }
 
+  /// Of the probes of waves, which are by the kernel for lists of one item where there is one.
+  double wave_workers(std::size_t i) const {
+    const gpu::KernelResources& found = probed_.resources[i];
+    return found.single_item ? found.single_item_where.workers : found.where.workers;
+  }
+
   /// A wave of CTAs of few tokens, each as if alone, as the constants have it: with the clusters' size number i.
   double wave_of_lone(std::size_t i) const {
     const std::int32_t cluster = probed_.clusters[i];
     const double tokens = gpu::kFewTokens / static_cast<double>(times_.round(cluster));
-    const double least = alone() ? 1 : constants_["partial_tile"]["value"].get<double>();
-    const double edge = probed_.masked ? constants_["edge"]["value"].get<double>() : 0;
-    const double dispatch = probed_.resources[i].where.workers * base_.launch_seconds_per_cta * 1e9;
-    const double combine = alone() ? constants_["combine"]["value"].get<double>() : 0;  // of no lone warp's item
-    return dispatch + constants_[fixed_key()]["value"][i].get<double>() - combine + latency_ +
-           transfer(cluster) * tokens + edge + times_.chain(cluster, probed_.masked) * (least + (1 - least) * tokens);
+    const double least = alone() ? 1 : list_.value("partial_tile").get<double>();
+    const double edge = probed_.masked ? list_.value("edge").get<double>() : 0;
+    const double dispatch = wave_workers(i) * base_.launch_seconds_per_cta * 1e9;
+    const double combine = alone() ? list_.value("combine").get<double>() : 0;  // of no lone warp's item
+    return dispatch + list_.value(fixed_key())[i].get<double>() - combine + latency_ + transfer(cluster) * tokens +
+           edge + times_.chain(cluster, probed_.masked) * (least + (1 - least) * tokens);
   }
 
   /// What such a CTA takes longer in the place of one that has ended, on a full device.
@@ -271,57 +297,8 @@ class Writer {
     add("later_start", "ns", later);
     if (!probed_.resources.front().single_item) return;
     const double first = times_.first(1, false, ProbeKind::waves);
-    const double spread = spread_start() * std::log2(probed_.resources.front().where.workers);
+    const double spread = spread_start() * std::log2(wave_workers(0));
     add_ns("single_item_crowd_start", first - launch_ - wave_of_lone(0) - spread);
-  }
-
-  void merges() {
-    const ProbeTimes& times = merge_times_;
-    const double one = times.at(1, true, ProbeKind::item, times.round(1));
-    const auto more = [&](ProbeKind kind, std::int32_t parts) { return times.at(1, true, kind, parts) - one; };
-    const double two = more(ProbeKind::splits, 2);
-    const double eight = more(ProbeKind::splits, 8);
-    const double per_split = (eight - two) / 6;
-    add_ns("merge", two - 2 * per_split - base_.flag_seconds * 1e9);
-    add_ns("merge_per_split", per_split);
-    add_ns("merge_batch", (more(ProbeKind::splits, 32) - eight - 24 * per_split) / 3);
-    shared_merge(more(ProbeKind::host, 8), eight);
-    merge_kernel();
-    add("merge_fragments", "1", fragments(), "derived");
-    add("merge_warps", "1", probed_.config.warps, "derived");
-  }
-  std::int32_t fragments() const { return probed_.config.row_tiles * probed_.geometry.value_dim / 16; }
-
-  /// What each of eight CTAs takes that share a merge of eight parts, besides its fragments. shared, alone: the merge
-  /// by all of them and by one.
-  void shared_merge(double shared, double alone) {
-    simulator::KernelProfile kernel;
-    kernel.merge_warps = probed_.config.warps;
-    const double all = simulator::merge_turns(kernel, fragments());
-    const double turns = simulator::merge_turns(kernel, (fragments() + 7) / 8) / all;
-    if (8 * all < shared_turns_ || turns >= 1) return;
-    add_ns("merge_shared", (shared - turns * alone) / (1 - turns) - base_.flag_seconds * 1e9);
-  }
-
-  /// A kernel that merges: alone with one output, and with the partials of as many lists as the device has SMs, which
-  /// are written and read through L2.
-  void merge_kernel() {
-    const auto more = [&](ProbeKind kind, std::int32_t parts, std::int32_t lists) {
-      return merge_times_.at(1, true, kind, parts) - merge_times_.at(1, true, ProbeKind::unmerged, lists);
-    };
-    const double lone_two = more(ProbeKind::lone_kernel, 2, 2);
-    const double lone_eight = more(ProbeKind::lone_kernel, 8, 8);
-    const double lone = (lone_two + lone_eight) / 2;
-    const double per_split = std::max(0.0, (lone_eight - lone_two) / 6);
-    add_ns("merge_launch", lone - 5 * per_split + base_.launch_later_seconds * 1e9);
-    add_ns("merge_kernel_per_split", per_split);
-    const auto many = [&](std::int32_t parts) { return more(ProbeKind::kernel, parts, gpu::kMergedLists); };
-    const double bytes = static_cast<double>(simulator::partial_row_bytes(probed_.geometry)) *
-                         (8 * probed_.config.row_tiles * gpu::kMergedLists);
-    const double traffic = (many(2) + many(8)) / 2 - lone;
-    if (traffic > 0) add("merge_kernel_bandwidth", "GB/s", rounded(bytes / traffic));
-    // Probes are replayable launches, whose merges have a warp for each fragment however many parts there are.
-    add_ns("merge_kernel_batch", (many(32) - many(8) - 24 * per_split) / 3);
   }
 
   void paged() {
@@ -352,13 +329,14 @@ class Writer {
   }
 
   const ProbedConfig& probed_;
+  const ProbedConfig& merging_;
   const ProbeBase& base_;
   double shared_turns_ = 0;
   ProbeTimes times_;
   ProbeTimes merge_times_;
   double launch_ = 0;
   double latency_ = 0;
-  Json constants_ = Json::object();
+  ConstantList list_;
 };
 
 /// Whether the variant is of a compiled config that works as none of the probed ones does.

@@ -112,8 +112,16 @@ class KnownResources {
     result.threads = kernel.threads;
     result.registers_per_thread = kernel.registers_per_thread;
     result.shared_bytes = kernel.shared_bytes;
-    result.single_item = variant.clusters.front().single_item_fixed_seconds > 0;
     result.where = {per_sm, simulator::resident_workers(machine_, cluster, per_sm)};
+    result.single_item = variant.clusters.front().single_item_fixed_seconds > 0;
+    if (!result.single_item) return result;
+    for (const simulator::ClusterCosts& costs : variant.clusters) {
+      if (costs.cluster != cluster || costs.single_item_registers_per_thread == 0) continue;
+      kernel.registers_per_thread = result.single_item_registers_per_thread = costs.single_item_registers_per_thread;
+      kernel.shared_bytes = result.single_item_shared_bytes = costs.single_item_shared_bytes;
+    }
+    const std::int32_t singles = simulator::ctas_per_sm(machine_, kernel);
+    result.single_item_where = {singles, simulator::resident_workers(machine_, cluster, singles)};
     return result;
   }
 

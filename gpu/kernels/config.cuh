@@ -62,27 +62,37 @@ struct Config {
   static constexpr int kFragmentBytes = kFragments * 512;
   static constexpr int kSumBytes = kRows * 8;  ///< (max, sum) of each row
 
-  // Shared memory: the rings, the warps' partial results, control (cta.cuh), two receive buffers (clusters only).
-  // In place of the partial results, without rings: the weights of all tokens, the warps' maxima and sums. Then, in
-  // single-item kernels, the queries.
-  static constexpr int kRingBytes = kWarps * kStages * kStageBytes;
+  // Shared memory: the rings, the warps' partial results, control (cta.cuh), receive buffers (clusters only). In place
+  // of the partial results, without rings: the weights of all tokens, the warps' maxima and sums. Then, in single-item
+  // kernels, the queries. With rings these leave a warp's partial result in its ring, which is empty then, where that
+  // makes room for a further CTA: d = 128 has no registers for one.
+  static constexpr bool kResultsInRing = kSingleItem && !kWholeItem && kHeadDim != 128;
+  static constexpr int kWarpRingBytes = kStages * kStageBytes;
+  static constexpr int kRingBytes = kWarps * kWarpRingBytes;
   static constexpr int kWeightBytes = kWarps * kTokens * kRows * 2;
-  static constexpr int kReduceBytes =
-      (kWholeItem ? kWeightBytes + kWarps * kSumBytes : kWarps * (kFragmentBytes + kSumBytes)) +
-      (kSingleItem ? kRows * kHeadDim * 2 : 0);
+  static constexpr int kReduceBytes = (kWholeItem       ? kWeightBytes + kWarps * kSumBytes
+                                       : kResultsInRing ? 0
+                                                        : kWarps * (kFragmentBytes + kSumBytes)) +
+                                      (kSingleItem ? kRows * kHeadDim * 2 : 0);
   // A cluster with more CTAs than fragments has some that receive nothing.
   static constexpr int kReceivedBytes = kWholeItem && kFragments < kMaxCluster ? kMaxCluster * 512 : kFragmentBytes;
-  static constexpr int kReceiveBytes = kReceivedBytes + kMaxCluster * kSumBytes;
-  static constexpr int kReduceOffset = kRingBytes;
-  static constexpr int kWarpSumOffset = kReduceOffset + kWarps * kFragmentBytes;
+  static constexpr int kReceiveBytes = kReceivedBytes + (kSingleItem ? kSingleItemCluster : kMaxCluster) * kSumBytes;
+  static constexpr int kReduceOffset = kResultsInRing ? 0 : kRingBytes;
+  static constexpr int kWarpSumOffset = kReduceOffset + (kResultsInRing ? 1 : kWarps) * kFragmentBytes;
+  static constexpr int kWarpResultStride = kResultsInRing ? kWarpRingBytes : kFragmentBytes;
+  static constexpr int kWarpSumStride = kResultsInRing ? kWarpRingBytes : kSumBytes;
+  static_assert(!kResultsInRing || kFragmentBytes + kSumBytes <= kWarpRingBytes);
   static constexpr int kMaximaOffset = kReduceOffset + kWeightBytes;
   static constexpr int kSumsOffset = kMaximaOffset + kWarps * kRows * 4;
-  static constexpr int kQueryOffset = kReduceOffset + kReduceBytes - kRows * kHeadDim * 2;
-  static constexpr int kControlOffset = kReduceOffset + kReduceBytes;
+  static constexpr int kQueryOffset = kRingBytes + kReduceBytes - kRows * kHeadDim * 2;
+  static constexpr int kControlOffset = kRingBytes + kReduceBytes;
 
   static constexpr int kReceiveOffset = kControlOffset + 1024;
+  static constexpr int kReceiveBuffers = kSingleItem ? 1 : 2;  ///< of items that follow each other
 
-  static constexpr int shared_bytes(int cluster) { return kReceiveOffset + (cluster > 1 ? 2 * kReceiveBytes : 0); }
+  static constexpr int shared_bytes(int cluster) {
+    return kReceiveOffset + (cluster > 1 ? kReceiveBuffers * kReceiveBytes : 0);
+  }
 
   /// CTAs per SM that the compiler keeps registers for: what shared memory allows (227 KB, 1 KB reserved for each), as
   /// long as 160 registers are left to a thread.

@@ -100,8 +100,8 @@ struct Cta {
 template <class Config>
 __device__ __forceinline__ Source warps_source(const Cta<Config>& cta) {
   const auto* shared = reinterpret_cast<const char*>(cta.shared);
-  return {shared + Config::kReduceOffset, Config::kFragmentBytes, shared + Config::kWarpSumOffset, Config::kSumBytes,
-          Config::kWarps};
+  return {shared + Config::kReduceOffset, Config::kWarpResultStride, shared + Config::kWarpSumOffset,
+          Config::kWarpSumStride, Config::kWarps};
 }
 
 /// Those of the cluster's CTAs, for the fragments of this one: [rank][fragment of the rank].

@@ -36,8 +36,8 @@ __device__ __forceinline__ void open_receivers(const Cta<Config>& cta) {
 template <class Config>
 __device__ __forceinline__ void store_warp(const Cta<Config>& cta, const Accumulator<Config>& acc) {
   auto* fragments =
-      reinterpret_cast<float4*>(cta.shared + Config::kReduceOffset + cta.warp * Config::kFragmentBytes) + cta.lane;
-  auto* sums = reinterpret_cast<float4*>(cta.shared + Config::kWarpSumOffset + cta.warp * Config::kSumBytes);
+      reinterpret_cast<float4*>(cta.shared + Config::kReduceOffset + cta.warp * Config::kWarpResultStride) + cta.lane;
+  auto* sums = reinterpret_cast<float4*>(cta.shared + Config::kWarpSumOffset + cta.warp * Config::kWarpSumStride);
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
     float sum[2] = {acc.sum[n][0], acc.sum[n][1]};
@@ -166,10 +166,10 @@ __device__ __forceinline__ void combine_warps(const Cta<Config>& cta, Sink sink,
   for (int n = 0; n < Config::kRowTiles; ++n) {
     if (Config::kDimTiles < Config::kWarps && cta.warp >= Config::kDimTiles) return;
     constexpr int kOfWarp = Config::kDimTiles < Config::kWarps ? 1 : Config::kDimTiles / Config::kWarps;
-    const auto weights = weigh<Config::kWarps>(sums + n * 4, Config::kSumBytes / 16);
+    const auto weights = weigh<Config::kWarps>(sums + n * 4, Config::kWarpSumStride / 16);
     const float4* mine = fragments + (n * Config::kDimTiles + cta.warp) * 32;
     const auto fragment = [&](int i) {
-      return gather(mine + i * Config::kWarps * 32, Config::kFragmentBytes / 16, weights);
+      return gather(mine + i * Config::kWarps * 32, Config::kWarpResultStride / 16, weights);
     };
     if constexpr (Config::kSingleItemCluster > 1) {  // as parts of a tile they made clusters of eight 3 % slower
 #pragma unroll

@@ -21,11 +21,14 @@ constexpr double kNs = 1e-9;
 constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle = 1500, kChainAny = 400,
                  kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300,
                  kFirstRound = 70, kCrowd = 150, kShort = 0.4 * kChainAny * (1 - 16.0 / 64), kLater = 170,
-                 kTraffic = 120, kPagedItem = 260, kPagedCrowd = 180, kPerCta = 0.5, kDispatch = 264 * kPerCta,
-                 kLaterStart = 480, kCrowdStart = 230, kShared = 700, kSpread = 40, kFlag = 250;
+                 kTraffic = 120, kPagedItem = 260, kPagedCrowd = 180, kPerCta = 0.5, kDispatch = 396 * kPerCta,
+                 kLaterStart = 480, kCrowdStart = 230, kShared = 700, kSpread = 40, kFlag = 250, kSingleMerge = 800,
+                 kSinglePerSplit = 30, kSingleBatch = 200, kFullRound = 550, kPagedFullRound = 660;
+constexpr std::int32_t kRegisters = 160, kSharedBytes = 70'000, kSingleWorkers = 396;
 /// A round: half of the window that comes while a stage is waited for and worked on.
 constexpr double kTransferAny = (kLatency + kChainAny) / 2, kTransferSingle = (kLatency + kChainSingle) / 2;
 constexpr double kFirst = kLaunch + kEmptyAny + kLatency + kTransferAny + kChainAny;
+constexpr double kFirstSingle = kLaunch + kEmptySingle + kLatency + kTransferSingle + kChainSingle;
 /// A quarter of a round in a CTA alone: 16 tokens of 512 bytes at 250 GB/s.
 constexpr double kFew = kEmptySingle + kLatency + (0.6 + 0.4 / 4) * kChainSingle + 16 * 512 / 250.0;
 
@@ -42,10 +45,17 @@ class Probes {
     for (const std::int32_t count : {2, 6}) {
       add(ProbeKind::queue, count, true, kFirst + 100 + (count - 1) * (kEach + kList));
       add(ProbeKind::waves, count, false,
-          kLaunch + count * (kDispatch + kFew) + kCrowdStart + kSpread * std::log2(264) + (count - 1) * kLaterStart);
+          kLaunch + count * (kDispatch + kFew) + kCrowdStart + kSpread * std::log2(kSingleWorkers) +
+              (count - 1) * kLaterStart);
     }
     merges();
-    add(ProbeKind::table, kRound, false, kLaunch + kEmptySingle + kLatency + kTransferSingle + kChainSingle + 80);
+    add(ProbeKind::table, kRound, false, kFirstSingle + 80);
+    for (const bool paged : {false, true}) {
+      paged_ = paged;
+      for (const std::int32_t rounds : {2, 10}) {
+        add(ProbeKind::full, rounds * kRound, true, kFirst + rounds * (paged ? kPagedFullRound : kFullRound));
+      }
+    }
     return all_;
   }
 
@@ -75,7 +85,9 @@ class Probes {
   void merges() {
     for (const std::int32_t parts : {2, 8, 32}) {
       const double merge = kMerge + parts * kPerSplit + (parts > 8 ? (parts / 8 - 1) * kBatch : 0);
+      const double single = kSingleMerge + parts * kSinglePerSplit + (parts > 8 ? (parts / 8 - 1) * kSingleBatch : 0);
       add(ProbeKind::splits, parts, true, kFirst + kFlag + merge);
+      add(ProbeKind::splits, parts, false, kFirstSingle + kFlag + single);
       add(ProbeKind::host, parts, true, kFirst + kFlag + kShared + 0.5 * (merge - kShared));  // one turn for two
       add(ProbeKind::kernel, parts, true, lists_of(gpu::kMergedLists) + merge + 500 + kTraffic);
       add(ProbeKind::lone_kernel, parts, true, lists_of(parts) + merge + 500);
@@ -110,7 +122,7 @@ ProbedConfig probed_config() {
   probed.config.stages = 2;
   probed.geometry.head_dim = 128;
   probed.clusters = {1};
-  probed.resources = {{128, 200, 80'000, true, {2, 264}}};
+  probed.resources = {{128, 255, 80'000, {2, 264}, true, kRegisters, kSharedBytes, {3, kSingleWorkers}}};
   probed.probes = Probes().make();
   return probed;
 }
@@ -188,6 +200,13 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.merge_seconds, kMerge * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_seconds_per_split, kPerSplit * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_batch_seconds, kBatch * kNs, 1e-12);
+  EXPECT_NEAR(kernel.single_item_merge_seconds, kSingleMerge * kNs, 1e-12);
+  EXPECT_NEAR(kernel.single_item_merge_seconds_per_split, kSinglePerSplit * kNs, 1e-12);
+  EXPECT_NEAR(kernel.single_item_merge_batch_seconds, kSingleBatch * kNs, 1e-12);
+  EXPECT_EQ(kernel.single_item_registers_per_thread, kRegisters);
+  EXPECT_EQ(kernel.single_item_shared_bytes, kSharedBytes);
+  EXPECT_NEAR(kernel.crowded_clocks * 2 * 64 / 2, kFullRound, 0.1);
+  EXPECT_NEAR(kernel.paged_crowded, kPagedFullRound / kFullRound, 1e-4);
   EXPECT_NEAR(kernel.merge_shared_seconds, kShared * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_launch_seconds, (kMerge + 500 + kLater) * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_kernel_bytes_per_second * kTraffic * kNs, gpu::kMergedLists * 8 * (128 + 1) * 4.0, 1);

@@ -127,6 +127,27 @@ TEST(AsRun, ListsOfOneItemTakeTheShorterKernel) {
   EXPECT_GT(list->prologue_seconds, single->prologue_seconds);
 }
 
+TEST(AsRun, ListsOfOneItemTakeWhatTheirKernelTakesOfAnSm) {
+  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:4q1s4k");
+  KernelProfile kernel = config("r1w4s2t16c1", workload);
+  kernel.single_item_registers_per_thread = 64;
+  kernel.single_item_shared_bytes = 40'000;
+  const KernelProfile single = with_costs_of(kernel, workload, true);
+  EXPECT_EQ(ctas_per_sm(h200(), single), 5);
+  EXPECT_EQ(ctas_per_sm(h200(), with_costs_of(kernel, workload, false)), ctas_per_sm(h200(), kernel));
+}
+
+TEST(AsRun, KernelsWithoutRingsTakeLessForFewRows) {
+  KernelProfile kernel = config("r1w4s1t16c1", workloads::parse_spec("h=8/1,d=128:4q1s64"));
+  kernel.one_row_crowded = 0.3;
+  const auto clocks = [&](const char* spec) {
+    return with_costs_of(kernel, workloads::parse_spec(spec), true).crowded_clocks / kernel.crowded_clocks;
+  };
+  EXPECT_DOUBLE_EQ(clocks("h=8/1,d=128:4q1s64"), 1);
+  EXPECT_DOUBLE_EQ(clocks("h=1/1,d=128:4q1s64"), 0.3);
+  EXPECT_NEAR(clocks("h=2/1,d=128:4q1s64"), 0.4, 1e-12);
+}
+
 TEST(AsRun, KernelsWithoutRingsHoldWholeItems) {
   const workloads::Workload small = workloads::parse_spec("h=8/1,d=128:4q1s64");
   const workloads::Workload large = workloads::parse_spec("h=8/1,d=128:4q1s65");
@@ -147,6 +168,33 @@ TEST(AsRun, PagesCrowdKernelsThatHoldTheirItems) {
   const auto pages = as_run(kernel, paged, plan, 132);
   ASSERT_TRUE(contiguous && pages);
   EXPECT_DOUBLE_EQ(pages->crowded_clocks, 1.5 * contiguous->crowded_clocks);
+}
+
+TEST(AsRun, PagesCrowdRingsAsProbedOrElseAsTheirChains) {
+  workloads::Workload paged = workloads::parse_spec("h=8/1,d=128:4q1s4k");
+  paged.kv.layout = workloads::KvLayout::paged;
+  KernelProfile kernel = config("r1w4s2t16c1", paged);
+  kernel.crowded_clocks = 8;
+  kernel.chain_clocks = 10;
+  kernel.paged_chain_clocks = 15;
+  kernel.paged_crowded = 1.25;
+  EXPECT_DOUBLE_EQ(with_costs_of(kernel, paged, false).crowded_clocks, 10);
+  kernel.paged_crowded = 0;
+  EXPECT_DOUBLE_EQ(with_costs_of(kernel, paged, false).crowded_clocks, 12);
+}
+
+TEST(AsRun, MergesOfListsOfOneItemCostWhatTheirKernelTakes) {
+  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:4q1s4k");
+  KernelProfile kernel = config("r1w4s2t16c1", workload);
+  kernel.merge_seconds = 5e-6;
+  kernel.single_item_merge_seconds = 2e-6;
+  const auto merge_of = [&](const char* schedule) {
+    return as_run(kernel, workload, plan_for(schedule, workload, kernel), 132).value().merge_seconds;
+  };
+  EXPECT_EQ(merge_of("fixed-split:4+last_arriver"), 2e-6);
+  EXPECT_EQ(merge_of("lean"), 5e-6) << "CTAs that wait run any plan";
+  kernel.single_item_merge_seconds = -1;
+  EXPECT_EQ(merge_of("fixed-split:4+last_arriver"), 5e-6) << "not probed";
 }
 
 TEST(AsRun, RefusesQueuesOfTallTilesAndGridsThatAreNotResident) {

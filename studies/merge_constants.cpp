@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/merge_constants.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "simulator/merge.h"
+#include "simulator/traffic.h"
+#include "studies/probe_times.h"
+
+namespace splitwave::studies {
+namespace {
+
+using gpu::ProbeKind;
+
+std::int32_t fragments_of(const ProbedConfig& probed) {
+  return probed.config.row_tiles * probed.geometry.value_dim / 16;
+}
+
+/// By kernels that run any plan, or by those for lists of one item, whose constants' names begin otherwise.
+void add_last_arrivers(const ProbeTimes& times, bool any_plan, double flag_ns, const std::string& prefix,
+                       ConstantList& list) {
+  if (!times.find(1, any_plan, ProbeKind::splits, 2)) return;
+  const double one = times.at(1, any_plan, ProbeKind::item, times.round(1));
+  const auto more = [&](std::int32_t parts) { return times.at(1, any_plan, ProbeKind::splits, parts) - one; };
+  const double per_split = (more(8) - more(2)) / 6;
+  list.add_ns(prefix + "merge", more(2) - 2 * per_split - flag_ns);
+  list.add_ns(prefix + "merge_per_split", per_split);
+  list.add_ns(prefix + "merge_batch", (more(32) - more(8) - 24 * per_split) / 3);
+}
+
+/// What each of eight CTAs takes that share a merge of eight parts, besides its fragments.
+void add_shared(const ProbedConfig& probed, const ProbeTimes& times, double flag_ns, double shared_turns,
+                ConstantList& list) {
+  simulator::KernelProfile kernel;
+  kernel.merge_warps = probed.config.warps;
+  const std::int32_t fragments = fragments_of(probed);
+  const double all = simulator::merge_turns(kernel, fragments);
+  const double turns = simulator::merge_turns(kernel, (fragments + 7) / 8) / all;
+  if (8 * all < shared_turns || turns >= 1) return;
+  const double one = times.at(1, true, ProbeKind::item, times.round(1));
+  const double shared = times.at(1, true, ProbeKind::host, 8) - one;
+  const double alone = times.at(1, true, ProbeKind::splits, 8) - one;
+  list.add_ns("merge_shared", (shared - turns * alone) / (1 - turns) - flag_ns);
+}
+
+/// A kernel that merges: alone with one output, and with the partials of as many lists as the device has SMs, which are
+/// written and read through L2.
+void add_merge_kernel(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base, ConstantList& list) {
+  const auto more = [&](ProbeKind kind, std::int32_t parts, std::int32_t lists) {
+    return times.at(1, true, kind, parts) - times.at(1, true, ProbeKind::unmerged, lists);
+  };
+  const double lone_two = more(ProbeKind::lone_kernel, 2, 2);
+  const double lone_eight = more(ProbeKind::lone_kernel, 8, 8);
+  const double lone = (lone_two + lone_eight) / 2;
+  const double per_split = std::max(0.0, (lone_eight - lone_two) / 6);
+  list.add_ns("merge_launch", lone - 5 * per_split + base.launch_later_seconds * 1e9);
+  list.add_ns("merge_kernel_per_split", per_split);
+  const auto many = [&](std::int32_t parts) { return more(ProbeKind::kernel, parts, gpu::kMergedLists); };
+  const double bytes = static_cast<double>(simulator::partial_row_bytes(probed.geometry)) *
+                       (8 * probed.config.row_tiles * gpu::kMergedLists);
+  const double traffic = (many(2) + many(8)) / 2 - lone;
+  if (traffic > 0) list.add("merge_kernel_bandwidth", "GB/s", rounded(bytes / traffic));
+  // Probes are replayable launches, whose merges have a warp for each fragment however many parts there are.
+  list.add_ns("merge_kernel_batch", (many(32) - many(8) - 24 * per_split) / 3);
+}
+
+}  // namespace
+
+void add_merge_constants(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base,
+                         double shared_turns, ConstantList& list) {
+  const ProbeTimes times(merging);
+  const double flag_ns = base.flag_seconds * 1e9;
+  add_last_arrivers(times, true, flag_ns, "", list);
+  // Masked, no plan has a kernel for lists of one item.
+  if (probed.resources.front().single_item) add_last_arrivers(times, false, flag_ns, "single_item_", list);
+  add_shared(probed, times, flag_ns, shared_turns, list);
+  add_merge_kernel(probed, times, base, list);
+  list.add("merge_fragments", "1", fragments_of(probed), "derived");
+  list.add("merge_warps", "1", probed.config.warps, "derived");
+}
+
+}  // namespace splitwave::studies

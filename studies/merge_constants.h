@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// What merges cost, by the probes of outputs in several parts.
+#pragma once
+
+#include "studies/constant_list.h"
+#include "studies/kernel_constants.h"
+
+namespace splitwave::studies {
+
+/// Adds the constants of the config's merges. merging: the config whose probes say what they cost, which does not
+/// depend on masks. shared_turns: parts times turns from which on CTAs that wait share a merge.
+void add_merge_constants(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base,
+                         double shared_turns, ConstantList& list);
+
+}  // namespace splitwave::studies
