@@ -123,13 +123,6 @@ std::int32_t most_rows(const Plan& plan) {
 
 namespace {
 
-/// Of what an SM takes for an item of a kernel that holds it, by the rows that there are.
-double share_of_rows(const KernelProfile& kernel, std::int32_t rows) {
-  if (kernel.most_rows <= 1) return 1;
-  const double more = static_cast<double>(rows - 1) / (kernel.most_rows - 1);
-  return kernel.one_row_crowded + (1 - kernel.one_row_crowded) * more;
-}
-
 /// Rows that share a query are masked together.
 constexpr double kProbedQueries = 2;
 
@@ -141,6 +134,15 @@ double queries_per_tile(const KernelProfile& kernel, const Plan& plan) {
     most = std::max(most, (std::min(tile.rows(), kernel.most_rows) + heads - 1) / heads);
   }
   return most;
+}
+
+}  // namespace
+
+namespace {
+
+/// Share of the kernel's rows but for one that an item of so many leaves empty.
+double rows_left(const KernelProfile& kernel, std::int32_t rows) {
+  return kernel.most_rows > 1 ? static_cast<double>(kernel.most_rows - rows) / (kernel.most_rows - 1) : 0;
 }
 
 }  // namespace
@@ -168,7 +170,8 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
       result.registers_per_thread = kernel.single_item_registers_per_thread;
     }
     if (kernel.single_item_shared_bytes > 0) result.shared_bytes = kernel.single_item_shared_bytes;
-    if (kernel.most_tokens > 0) result.crowded_clocks *= share_of_rows(kernel, workload.geometry.group());
+    result.fewer_rows_seconds *= rows_left(kernel, workload.geometry.group());
+    result.epilogue_seconds += result.fewer_rows_seconds;
   }
   if (!paged) return result;
   result.prologue_seconds += kernel.paged_seconds;

@@ -102,7 +102,8 @@ struct KernelProfile {
   double paged_single_item_chain_clocks = 0;
   double crowded_clocks = 0;        ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates; of
                                     ///< a kernel that holds its items, in ClusterCosts
-  double one_row_crowded = 1;       ///< times crowded_clocks for items of one row, of a kernel that holds its items
+  double fewer_rows_seconds = 0;    ///< of a kernel that holds its items: by which an SM takes less for one of a single
+                                    ///< row than for one of all rows, which a lone CTA does not; as run, of its rows
   double item_crowded_seconds = 0;  ///< in place of item_seconds with as many CTAs on an SM as fit
   double crowd_start_seconds = 0;   ///< more of the first prologue if CTAs with tokens fill the device
   double spread_start_seconds = 0;  ///< more of the first prologue for each doubling of the CTAs that read: one of many

@@ -146,7 +146,7 @@ void read_config(KernelVariant& variant, Constants& constants) {
   } else if (const auto ring = constants.optional_number("crowded_clocks", "clock", 1, 0, 1e6)) {
     crowded.assign(sizes.size(), *ring);
   }
-  take(kernel.one_row_crowded, constants.optional_number("one_row_crowded", "1", 1, 0.01, 10));
+  take(kernel.fewer_rows_seconds, constants.optional_number("fewer_rows", "ns", 1e-9, 0, 1e6));
   const auto of_clusters = [&](std::string_view key, std::string_view unit, double scale, double most) {
     if (!constants.has(key)) return std::vector<double>(sizes.size(), 0);
     return constants.numbers(key, unit, scale, 0, most, sizes.size());

@@ -139,10 +139,9 @@ class Writer {
     add("most_tokens", "token", times_.round(1), "derived");
     add("crowded_clocks", "clock", crowded_clocks);
     table();
-    const double wave = times_.each(1, false, ProbeKind::waves);
-    if (wave > 0 && times_.find(1, false, ProbeKind::row_waves, 2)) {
-      const double of_rows = times_.each(1, false, ProbeKind::row_waves);
-      add("one_row_crowded", "1", rounded(std::clamp(of_rows / wave, 0.1, 1.0)));
+    if (times_.find(1, false, ProbeKind::row_waves, 2)) {
+      const double less = times_.each(1, false, ProbeKind::waves) - times_.each(1, false, ProbeKind::row_waves);
+      add_ns("fewer_rows", less / probed_.resources.front().single_item_where.ctas_per_sm);
     }
     const double two = times_.at(1, false, ProbeKind::waves, 2);
     add_ns("single_item_crowd_start", two - 2 * times_.each(1, false, ProbeKind::waves) - launch_);

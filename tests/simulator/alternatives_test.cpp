@@ -137,15 +137,17 @@ TEST(AsRun, ListsOfOneItemTakeWhatTheirKernelTakesOfAnSm) {
   EXPECT_EQ(ctas_per_sm(h200(), with_costs_of(kernel, workload, false)), ctas_per_sm(h200(), kernel));
 }
 
-TEST(AsRun, KernelsWithoutRingsTakeLessForFewRows) {
+TEST(AsRun, KernelsWithoutRingsTakeLessOfAFullSmForFewRows) {
   KernelProfile kernel = config("r1w4s1t16c1", workloads::parse_spec("h=8/1,d=128:4q1s64"));
-  kernel.one_row_crowded = 0.3;
-  const auto clocks = [&](const char* spec) {
-    return with_costs_of(kernel, workloads::parse_spec(spec), true).crowded_clocks / kernel.crowded_clocks;
+  kernel.fewer_rows_seconds = 70e-9;
+  const auto less = [&](const char* spec) {
+    const KernelProfile run = with_costs_of(kernel, workloads::parse_spec(spec), true);
+    EXPECT_DOUBLE_EQ(run.epilogue_seconds, kernel.epilogue_seconds + run.fewer_rows_seconds) << "as long in a lone CTA";
+    return run.fewer_rows_seconds;
   };
-  EXPECT_DOUBLE_EQ(clocks("h=8/1,d=128:4q1s64"), 1);
-  EXPECT_DOUBLE_EQ(clocks("h=1/1,d=128:4q1s64"), 0.3);
-  EXPECT_NEAR(clocks("h=2/1,d=128:4q1s64"), 0.4, 1e-12);
+  EXPECT_DOUBLE_EQ(less("h=8/1,d=128:4q1s64"), 0);
+  EXPECT_DOUBLE_EQ(less("h=1/1,d=128:4q1s64"), 70e-9);
+  EXPECT_DOUBLE_EQ(less("h=2/1,d=128:4q1s64"), 60e-9);
 }
 
 TEST(AsRun, KernelsWithoutRingsHoldWholeItems) {
