@@ -100,9 +100,9 @@ misses it by 0.3 and the uniform sign by 0.4. Most of what is left is one way: p
 worse than in any judgement since the tenth: long contexts on all SMs take 20 to 30 % longer than predicted (the power limit, perhaps), and 34 to 42 heads, in kernels for 64 rows, 20 % and
 more less: probes have all rows.
 
-The twenty-third (GPU-9ee96e87, b7b94fe, `scripts/judge_gpu OUT 55 30917752`) is of kernels that merge through their rings. It meets means, p90, the ragged p50 and the uniform ratio and
-sign, and misses the ragged ratio by 0.7 and sign by 1.2. Its worst is FlashAttention-2's grid of 72 heads on 9, 39 requests of 5,210 tokens, 3 queries: taken to fall out of step faster than
-it did, 60 % too slow; since then waves fall apart by the mean distance of SMs' rates from their mean, not by the standard deviation.
+The twenty-third (GPU-9ee96e87, b7b94fe, `scripts/judge_gpu OUT 55 30917752`) is of kernels that merge through their rings. It meets means, p90, the ragged p50 and the uniform ratio and sign, and
+misses the ragged ratio by 0.7 and sign by 1.2. Its worst is FlashAttention-2's grid of 72 heads on 9, 39 requests of 5,210 tokens, 3 queries: taken to fall out of step faster than it did, 60 %
+too slow; since then waves fall apart by the mean distance of SMs' rates from their mean, not by the standard deviation.
 
 The twenty-first is the first of another chip than an H200, calibrated there by the same command, and the first since group kernels bring queries through their ring
 ([kernels.md](kernels.md), "Versions"), for which the rule of stops below, `item_stops`, was dropped from what is calibrated before the seed was drawn; with it the same times err by 4.2 and
@@ -157,16 +157,14 @@ read whole rows of the cache: a FlashAttention-2 grid over 27 heads of 128 bytes
 were predicted alike. The eleventh's and twelfth's times, seen by then, come out at 4.8 and 4.3 % uniform (5.0 and 4.7), signs
 at 96.5 and 96.6 % (95.3 and 95.4); ragged ones stay.
 
-Between the tenth and the eleventh, waiting merges of
-many parts came to be shared by CTAs, and merge kernels to be probed with one output as well as on all SMs, which took the error
-of latent attention from 10.8 to 5.8 %. Of the goals the eleventh misses the ragged
-mean by 0.1, the p50 by 0.5, the ratios by 0.3 and 0.5 and the uniform sign by 1.7. Up to 8 rows a KV head it errs by 4.1 and 4.5 %,
-with 9 to 32 by 5.6 and 5.6, with more by 7.8 and 7.0: lists of several items of 64 rows, two CTAs to an SM, come out up to 25 % too
-fast. By constants that were found on another H200 an hour before, the same times err by 5.3, 5.2 and 5.8 %.
+Between the tenth and the eleventh, waiting merges of many parts came to be shared by CTAs, and merge kernels to be probed with one output as well as on all SMs, which took the error of latent
+attention from 10.8 to 5.8 %. Of the goals the eleventh misses the ragged mean by 0.1, the p50 by 0.5, the ratios by 0.3 and 0.5 and the uniform sign by 1.7. Up to 8 rows a KV head it errs by 4.1
+and 4.5 %, with 9 to 32 by 5.6 and 5.6, with more by 7.8 and 7.0: lists of several items of 64 rows, two CTAs to an SM, come out up to 25 % too fast. By constants that were found on another H200
+an hour before, the same times err by 5.3, 5.2 and 5.8 %.
 
-The tenth is the first frozen one with kernels for latent attention and with merge kernels whose warps share many parts. (The ninth's
-probes of merge kernels were launches that a fault gave eight times as many CTAs; its merge constants were put in their place after
-its times were seen.) Its ragged mean missed the goal by 0.1, the p50 by 0.5, the ratios by 0.3 and 0.8, the ragged sign by 0.4.
+The tenth is the first frozen one with kernels for latent attention and with merge kernels whose warps share many parts. (The ninth's probes of merge kernels were launches that a fault gave eight
+times as many CTAs; its merge constants were put in their place after its times were seen.) Its ragged mean missed the goal by 0.1, the p50 by 0.5, the ratios by 0.3 and 0.8, the ragged sign by
+0.4.
 
 Between the eighth and the seventh the merges, the ends and the masks of many rows became faster ([kernels.md](kernels.md)), and a CTA's
 merges come at the end of its list, one after the other ([simulator.md](simulator.md)). Up to 8 rows a KV head the eighth, which was
