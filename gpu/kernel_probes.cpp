@@ -177,11 +177,9 @@ class ConfigProbes {
   void merges() {
     const bool has_single = find_single_item_kernel(workload(1, round_), probe_.config) != nullptr;
     for (const std::int32_t parts : {2, 8, 32}) {
-      if (has_single) splits_of_single_items(parts);
+      if (has_single) time_parts(ProbeKind::splits, parts, false);
       for (const ProbeKind kind : {ProbeKind::splits, ProbeKind::host, ProbeKind::kernel, ProbeKind::lone_kernel}) {
-        const Workload w = workload(kind == ProbeKind::kernel ? kMergedLists / parts : 1, parts * round_);
-        report(kind, parts, seconds_of(w, split_plan(w, probe_.config, parts, kind), probe_.config, true, options_),
-               true);
+        time_parts(kind, parts, true);
       }
     }
     for (const std::int32_t lists : {2, 8, kMergedLists}) {
@@ -189,10 +187,10 @@ class ConfigProbes {
     }
   }
 
-  void splits_of_single_items(std::int32_t parts) {
-    const Workload w = workload(1, parts * round_);
-    const Plan plan = split_plan(w, probe_.config, parts, ProbeKind::splits);
-    report(ProbeKind::splits, parts, seconds_of(w, plan, probe_.config, false, options_), false);
+  void time_parts(ProbeKind kind, std::int32_t parts, bool any_plan) {
+    const Workload w = workload(kind == ProbeKind::kernel ? kMergedLists / parts : 1, parts * round_);
+    const Plan plan = split_plan(w, probe_.config, parts, kind);
+    report(kind, parts, seconds_of(w, plan, probe_.config, any_plan, options_), any_plan);
   }
 
   void queue() {
@@ -227,21 +225,18 @@ class ConfigProbes {
 
   /// Masked rows together as well, which FlashAttention-2's tiles would part by heads.
   void waves() {
-    const std::string schedule = probe_.masked ? fmt::format("fixed-size:{}", kFewTokens) : "fixed-split:1";
+    time_waves(ProbeKind::waves, probe_.masked ? fmt::format("fixed-size:{}", kFewTokens) : "fixed-split:1",
+               workload(1, kFewTokens).geometry.query_heads);
+  }
+  void row_waves() { time_waves(ProbeKind::row_waves, "fixed-split:1", 1); }
+
+  void time_waves(ProbeKind kind, const std::string& schedule, std::int32_t query_heads) {
     const std::int32_t workers = single_item_residency(workload(1, kFewTokens), probe_.config).workers;
     for (const std::int32_t waves : {2, 6}) {
-      const Workload w = workload(waves * workers, kFewTokens);
+      Workload w = workload(waves * workers, kFewTokens);
+      w.geometry.query_heads = query_heads;
       const Plan plan = schedules::make_plan(schedule, w, grid_of(waves * workers));
-      report(ProbeKind::waves, waves, seconds_of(w, plan, probe_.config, false, options_), false);
-    }
-  }
-
-  void row_waves() {
-    for (const std::int32_t waves : {2, 6}) {
-      Workload w = workload(waves * resident(), kFewTokens);
-      w.geometry.query_heads = 1;
-      const Plan plan = schedules::make_plan("fixed-split:1", w, grid_of(waves * resident()));
-      report(ProbeKind::row_waves, waves, seconds_of(w, plan, probe_.config, false, options_), false);
+      report(kind, waves, seconds_of(w, plan, probe_.config, false, options_), false);
     }
   }
 

@@ -136,23 +136,31 @@ double queries_per_tile(const KernelProfile& kernel, const Plan& plan) {
   return most;
 }
 
-}  // namespace
-
-namespace {
-
 /// Share of the kernel's rows but for one that an item of so many leaves empty.
 double rows_left(const KernelProfile& kernel, std::int32_t rows) {
   return kernel.most_rows > 1 ? static_cast<double>(kernel.most_rows - rows) / (kernel.most_rows - 1) : 0;
 }
 
-}  // namespace
-
-void take_single_item_merges(KernelProfile& kernel) {
-  if (kernel.single_item_merge_seconds < 0) return;
-  kernel.merge_seconds = kernel.single_item_merge_seconds;
-  kernel.merge_seconds_per_split = kernel.single_item_merge_seconds_per_split;
-  kernel.merge_batch_seconds = kernel.single_item_merge_batch_seconds;
+/// What single items cost in place of any plan's, of `workload`: without pages.
+void take_single_item_costs(const KernelProfile& kernel, const Workload& workload, KernelProfile& result) {
+  result.prologue_seconds =
+      kernel.single_item_prologue_seconds + (workloads::is_uniform(workload) ? 0 : kernel.table_seconds);
+  result.crowd_start_seconds = kernel.single_item_crowd_start_seconds;
+  result.first_round_seconds = kernel.single_item_first_round_seconds;
+  if (kernel.single_item_merge_seconds >= 0) {
+    result.merge_seconds = kernel.single_item_merge_seconds;
+    result.merge_seconds_per_split = kernel.single_item_merge_seconds_per_split;
+    result.merge_batch_seconds = kernel.single_item_merge_batch_seconds;
+  }
+  if (kernel.single_item_registers_per_thread > 0) {
+    result.registers_per_thread = kernel.single_item_registers_per_thread;
+  }
+  if (kernel.single_item_shared_bytes > 0) result.shared_bytes = kernel.single_item_shared_bytes;
+  result.fewer_rows_seconds *= rows_left(kernel, workload.geometry.group());
+  result.epilogue_seconds += result.fewer_rows_seconds;
 }
+
+}  // namespace
 
 KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workload, bool single) {
   KernelProfile result = kernel;
@@ -160,18 +168,8 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
   const bool paged = workload.kv.layout == workloads::KvLayout::paged;
   result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;
   if (single) {
-    result.prologue_seconds =
-        kernel.single_item_prologue_seconds + (workloads::is_uniform(workload) ? 0 : kernel.table_seconds);
-    result.crowd_start_seconds = kernel.single_item_crowd_start_seconds;
-    result.first_round_seconds = kernel.single_item_first_round_seconds;
+    take_single_item_costs(kernel, workload, result);
     result.chain_clocks = paged ? kernel.paged_single_item_chain_clocks : kernel.single_item_chain_clocks;
-    take_single_item_merges(result);
-    if (kernel.single_item_registers_per_thread > 0) {
-      result.registers_per_thread = kernel.single_item_registers_per_thread;
-    }
-    if (kernel.single_item_shared_bytes > 0) result.shared_bytes = kernel.single_item_shared_bytes;
-    result.fewer_rows_seconds *= rows_left(kernel, workload.geometry.group());
-    result.epilogue_seconds += result.fewer_rows_seconds;
   }
   if (!paged) return result;
   result.prologue_seconds += kernel.paged_seconds;

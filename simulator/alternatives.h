@@ -32,9 +32,6 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const workloads
 /// (`single`), or for any plan; but for those of masks, which depend on the plan.
 KernelProfile with_costs_of(const KernelProfile& kernel, const workloads::Workload& workload, bool single);
 
-/// Puts the costs of merges inside kernels for lists of one item in the place of the others', where they are known.
-void take_single_item_merges(KernelProfile& kernel);
-
 /// Whether lists have one item each, with all query heads of a KV head and a single query, and no CTA waits for others:
 /// what single-item kernels run.
 bool one_item_per_list(const workloads::Workload& workload, const schedules::Plan& plan);

@@ -100,8 +100,6 @@ KernelBounds::KernelBounds(const Workload& workload, const Facts& facts, const M
     : workload_(workload), facts_(facts), machine_(machine), kernel_(kernel), options_(options) {
   workers_ = simulator::grid_of(machine, kernel, resident_per_sm(kernel)).resident();
   blocks_ = static_cast<std::int32_t>(schedules::ceil_div(facts.least_rows, kernel.most_rows));
-  has_single_ = kernel.single_item_prologue_seconds > 0 && facts.single_query && facts.group <= kernel.most_rows;
-  if (has_single_) simulator::take_single_item_merges(single_merges_.emplace(kernel));
   block_tokens_ = facts.tokens + (blocks_ - 1) * std::max(0.0, facts.tokens - facts.unsure_tokens);
 }
 
@@ -113,8 +111,10 @@ std::int32_t KernelBounds::resident_per_sm(const KernelProfile& kernel) const {
 
 KernelBounds::Runner KernelBounds::make_runner(Use use) const {
   Runner runner;
-  runner.kernel = simulator::with_costs_of(kernel_, workload_, use == Use::single && has_single_);
-  if (use == Use::any && has_single_) {
+  const bool has_single =
+      kernel_.single_item_prologue_seconds > 0 && facts_.single_query && facts_.group <= kernel_.most_rows;
+  runner.kernel = simulator::with_costs_of(kernel_, workload_, use == Use::single && has_single);
+  if (use == Use::any && has_single) {
     // It is run by the other one where each list comes out as one item.
     const KernelProfile single = simulator::with_costs_of(kernel_, workload_, true);
     runner.kernel.prologue_seconds = std::min(runner.kernel.prologue_seconds, single.prologue_seconds);
@@ -166,11 +166,11 @@ Bound KernelBounds::bound_of(const simulator::LeastParts& parts, double sure_mer
   return {least, std::max(least, parts.expected(expected_merge))};
 }
 
-double KernelBounds::merge_seconds(std::int64_t parts, Merging merging) const {
+double KernelBounds::merge_seconds(std::int64_t parts, Merging merging) {
   if (parts <= 1) return 0;
   if (merging != Merging::kernel) {
     const bool waits = merging == Merging::host_cta;
-    const KernelProfile& kernel = single_merges_ && !waits ? *single_merges_ : kernel_;
+    const KernelProfile& kernel = facts_.single_query && !waits ? runner(Use::single).kernel : kernel_;
     return machine_.flag_seconds + simulator::in_kernel_seconds(
                                        kernel, static_cast<double>(parts), waits ? static_cast<std::int32_t>(parts) : 1,
                                        simulator::fragments_with_rows(kernel, facts_.least_rows));
@@ -190,7 +190,7 @@ double KernelBounds::traffic_seconds(std::int64_t partial_tiles) const {
 
 /// Lists that do not start at once may have merged before the last ones end, if only some outputs are cut.
 Bound KernelBounds::bound_of(const Pieces& pieces, const simulator::LeastParts& parts, std::int64_t lists,
-                             Merging merging) const {
+                             Merging merging) {
   double most = merge_seconds(schedules::ceil_div(facts_.longest, pieces.tokens), merging);
   if (merging == Merging::kernel) most += traffic_seconds(pieces.lists - pieces.whole * facts_.heads);
   if (merging == Merging::kernel || lists <= workers_) return bound_of(parts, most, most);
@@ -269,7 +269,7 @@ Bound KernelBounds::lean(std::int32_t tile_tokens, Merging merging) {
 
 /// Of the longest output, if it is cut into pieces as long as each worker's share. Rules cut less where there are
 /// outputs for most workers.
-double KernelBounds::expected_merge_seconds(Merging merging) const {
+double KernelBounds::expected_merge_seconds(Merging merging) {
   if (2 * facts_.outputs * blocks_ > workers_) return 0;
   const double share = std::max(1.0, block_tokens_ / static_cast<double>(workers_));
   return merge_seconds(static_cast<std::int64_t>(std::ceil(facts_.longest / share)), merging);

@@ -73,7 +73,7 @@ class KernelBounds {
   std::int64_t workers() const { return workers_; }
 
   /// Merging an output of so many parts, at least: as kernels for lists of one item do where there are any.
-  double merge_seconds(std::int64_t parts, Merging merging) const;
+  double merge_seconds(std::int64_t parts, Merging merging);
 
   /// Outputs that are not cut.
   Bound whole();
@@ -112,21 +112,19 @@ class KernelBounds {
   simulator::LeastParts share_parts(std::int64_t workers);
   simulator::LeastParts list_parts(std::int64_t workers, double further_start, double in_step);
   double all_in_step() const;
-  double expected_merge_seconds(Merging merging) const;
+  double expected_merge_seconds(Merging merging);
   simulator::LeastTime time_of(Runner& runner, double in_step, std::int64_t resident) const;
   simulator::LeastTime time_of(Runner& runner, double in_step) const {
     return time_of(runner, in_step, runner.workers);
   }
   Bound bound_of(const simulator::LeastParts& parts, double sure_merge, double expected_merge) const;
-  Bound bound_of(const Pieces& pieces, const simulator::LeastParts& parts, std::int64_t lists, Merging merging) const;
+  Bound bound_of(const Pieces& pieces, const simulator::LeastParts& parts, std::int64_t lists, Merging merging);
   double traffic_seconds(std::int64_t partial_tiles) const;
 
   const workloads::Workload& workload_;
   const Facts& facts_;
   const simulator::Machine& machine_;
   const simulator::KernelProfile& kernel_;
-  bool has_single_ = false;  ///< a kernel for lists of one item runs some plans of the workload
-  std::optional<simulator::KernelProfile> single_merges_;  ///< what merges inside it cost
   const simulator::SimulateOptions& options_;
   std::int64_t workers_ = 0;
   std::int32_t blocks_ = 1;  ///< of rows, into which an output is cut at least

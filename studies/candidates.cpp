@@ -132,7 +132,7 @@ class Collector {
   /// parts: of the longest context. bound: by the way of merging. A kernel that merges, and CTAs that wait for one
   /// another if all `lists` are resident, are offered where they merge sooner, of many rows or parts.
   template <typename BoundOf>
-  void add_merged(const std::string& schedule, std::int64_t lists, std::int64_t parts, const KernelBounds& bounds,
+  void add_merged(const std::string& schedule, std::int64_t lists, std::int64_t parts, KernelBounds& bounds,
                   const BoundOf& bound) {
     const double in_kernel = bounds.merge_seconds(parts, Merging::last_arriver);
     const double by_kernel = bounds.merge_seconds(parts, Merging::kernel);
@@ -168,7 +168,7 @@ class Collector {
   }
   /// Every number of splits that neither crowds the workers nor leaves a list less than a tile for each CTA.
   template <typename BoundOf>
-  void add_splits(std::int64_t outputs, const KernelBounds& bounds, const BoundOf& bound) {
+  void add_splits(std::int64_t outputs, KernelBounds& bounds, const BoundOf& bound) {
     for (std::size_t i = 0; i < kSplits.size(); ++i) {
       const std::int32_t splits = kSplits[i];
       const bool crowded = outputs * splits > kMostWaves * workers_;

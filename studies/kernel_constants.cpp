@@ -28,7 +28,6 @@ class Writer {
   /// turns from which on CTAs that wait share a merge.
   Writer(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base, double shared_turns)
       : probed_(probed),
-        merging_(merging),
         base_(base),
         shared_turns_(shared_turns),
         times_(probed),
@@ -46,7 +45,7 @@ class Writer {
       chains();
       items();
       later_starts();
-      add_merge_constants(probed_, merging_, base_, shared_turns_, list_);
+      add_merge_constants(probed_, merge_times_, base_, shared_turns_, list_);
     }
     paged();
     const KernelConfig& c = probed_.config;
@@ -328,7 +327,6 @@ class Writer {
   }
 
   const ProbedConfig& probed_;
-  const ProbedConfig& merging_;
   const ProbeBase& base_;
   double shared_turns_ = 0;
   ProbeTimes times_;

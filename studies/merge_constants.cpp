@@ -7,7 +7,6 @@
 
 #include "simulator/merge.h"
 #include "simulator/traffic.h"
-#include "studies/probe_times.h"
 
 namespace splitwave::studies {
 namespace {
@@ -68,9 +67,8 @@ void add_merge_kernel(const ProbedConfig& probed, const ProbeTimes& times, const
 
 }  // namespace
 
-void add_merge_constants(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base,
+void add_merge_constants(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base,
                          double shared_turns, ConstantList& list) {
-  const ProbeTimes times(merging);
   const double flag_ns = base.flag_seconds * 1e9;
   add_last_arrivers(times, true, flag_ns, "", list);
   // Masked, no plan has a kernel for lists of one item.

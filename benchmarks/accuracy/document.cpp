@@ -22,7 +22,7 @@ microbenchmarks (`splitwave calibrate`, [measuring.md](measuring.md)). Workloads
 heads, up to 128 query heads, head dims 64, 128 and 256, batches to 512, contexts to 200,000, every fourth with 2 to 8 query
 tokens, half of them paged.
 
-Twenty-five times the model was committed, then workloads of new seeds were measured and compared with nothing changed for them:
+Twenty-six times the model was committed, then workloads of new seeds were measured and compared with nothing changed for them:
 
 | | times | mean | p90 | ragged p50 | speed-ups: error p50, sign beyond 5 % |
 |---|---|---|---|---|---|
