@@ -95,9 +95,11 @@ struct Config {
   }
 
   /// CTAs per SM that the compiler keeps registers for: what shared memory allows (227 KB, 1 KB reserved for each), as
-  /// long as 160 registers are left to a thread.
+  /// long as 160 registers are left to a thread, or 200 where plans are any: with fewer these spill, which makes small
+  /// lists a fifth slower (docs/kernels.md, "Versions").
+  static constexpr int kLeastRegisters = kSingleItem ? 160 : 200;
   static constexpr int kSharedCtas = 227 * 1024 / (shared_bytes(1) + 1024);
-  static constexpr int kRegisterCtas = 65536 / (kThreads * 160);
+  static constexpr int kRegisterCtas = 65536 / (kThreads * kLeastRegisters);
   static constexpr int kResident = kSharedCtas < kRegisterCtas ? (kSharedCtas > 0 ? kSharedCtas : 1) : kRegisterCtas;
 
   static_assert(kHeadDim % 64 == 0 && kTokens % 16 == 0);
