@@ -96,10 +96,15 @@ std::vector<std::string> possible_schedules(const workloads::Workload& workload,
       others.empty() ? "no GPU kernel, but --gpu cpu" : base::join(others) + ", or another --kernel"));
 }
 
+[[noreturn]] void refuse_kernel(const std::string& name, std::string_view or_else) {
+  throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}{}", base::printable(name),
+                                     base::did_you_mean(name, kernel_names()), base::join(kernel_names()), or_else));
+}
+
 /// Kernel of a row's profile.
 KernelProfile kernel_of_schedule(std::string_view schedule, std::int32_t num_splits,
                                  const workloads::Workload& workload, const Machine& machine) {
-  const Fit found = fit(family_of(schedule, num_splits, workload), workload.geometry, machine);
+  const Fit found = fit(family_of(schedule, num_splits, workload, machine), workload.geometry, machine);
   if (found.variant == nullptr) refuse_schedule(schedule, found.problem, workload, machine);
   return found.variant->kernel;
 }
@@ -146,25 +151,25 @@ KernelFamily load_kernel(const std::string& name_or_file) {
   if (base::means_file(name_or_file)) {
     return parse_kernel(base::read_text_file(name_or_file), name_or_file);
   }
-  throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}, or a JSON file",
-                                     base::printable(name_or_file), base::did_you_mean(name_or_file, kernel_names()),
-                                     base::join(kernel_names())));
+  refuse_kernel(name_or_file, ", or a JSON file");
 }
 
 std::string kernel_text(const std::string& name) {
   for (const base::EmbeddedFile& file : kernel_files()) {
     if (file.name == name || file.name == name + ".json") return std::string(file.text);
   }
-  throw base::InputError(fmt::format("kernel: unknown profile {}{}; allowed: {}", base::printable(name),
-                                     base::did_you_mean(name, kernel_names()), base::join(kernel_names())));
+  refuse_kernel(name, "");
 }
 
-const KernelFamily& family_of(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload) {
-  const std::string_view name = schedules::kernel_of(schedule, workload, num_splits);
+std::string kernel_on(const Machine& machine, const std::string& name_or_file) {
+  return name_or_file == kOwnKernel && !machine.own_kernels.empty() ? machine.own_kernels : name_or_file;
+}
+
+const KernelFamily& family_of(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload,
+                              const Machine& machine) {
+  const std::string name = kernel_on(machine, std::string(schedules::kernel_of(schedule, workload, num_splits)));
   const auto family = shipped().find(name);
-  if (family == shipped().end()) {
-    throw std::logic_error(fmt::format("schedule {}: there is no kernel profile {}", schedule, name));
-  }
+  if (family == shipped().end()) refuse_kernel(name, "");
   return family->second;
 }
 

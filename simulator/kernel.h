@@ -13,7 +13,7 @@
 
 namespace splitwave::simulator {
 
-/// The profile of the project's own CUDA kernels.
+/// The profile of the project's own CUDA kernels, which on a machine may be another file (Machine::own_kernels).
 inline constexpr std::string_view kOwnKernel = "splitwave";
 
 /// The instruction that multiplies tiles, which fixes the rate that a kernel can reach. cuda_core: no tensor core.
@@ -181,6 +181,9 @@ struct KernelFamily {
 /// and what is allowed.
 KernelFamily load_kernel(const std::string& name_or_file);
 
+/// The file of the project's own kernels that the machine names, for kOwnKernel; any other name or file as it is.
+std::string kernel_on(const Machine& machine, const std::string& name_or_file);
+
 /// The file of a shipped kernel. Throws InputError with the nearest names.
 std::string kernel_text(const std::string& name);
 
@@ -196,8 +199,10 @@ std::string needs_of(const KernelFamily& family);
 /// 9.0, or tcgen05 of one that is not of 10 or 11.
 KernelProfile kernel_for(const KernelFamily& family, const workloads::Workload& workload, const Machine& machine);
 
-/// The kernel family that the schedule's own library runs for the workload. Throws std::logic_error if it is not there.
-const KernelFamily& family_of(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload);
+/// The kernel family that the schedule's own library runs for the workload on the machine. Throws InputError if the
+/// machine names one that is not shipped.
+const KernelFamily& family_of(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload,
+                              const Machine& machine);
 
 /// The kernel that the schedule's own library runs for the workload (schedules::KernelFunction); this computer's CPU
 /// has one for all. Throws InputError with the reason and the schedules that can run instead if there is none.

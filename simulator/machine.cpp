@@ -28,8 +28,8 @@ namespace {
 using base::InputError;
 using base::JsonValue;
 
-constexpr std::array<std::string_view, 6> kMachineKeys = {"format",  "name",     "title", "compute_capability",
-                                                          "aliases", "constants"};
+constexpr std::array<std::string_view, 7> kMachineKeys = {"format",      "name",    "title",    "compute_capability",
+                                                          "own_kernels", "aliases", "constants"};
 
 std::string lower(std::string text) {
   for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -213,6 +213,7 @@ Machine parse_machine(const std::string& text, const std::string& where) {
   machine.name = fields.label("name");
   machine.title = fields.optional_label("title").value_or(machine.name);
   machine.compute_capability = fields.optional_line("compute_capability").value_or("");
+  machine.own_kernels = fields.optional_label("own_kernels").value_or("");
   aliases_of(fields);
   Constants constants(fields.at("constants"), where, "constants");
   read_constants(machine, constants);

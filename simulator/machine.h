@@ -37,6 +37,7 @@ struct Machine {
   std::string name;
   std::string title;               ///< name for people, "NVIDIA H200 SXM"
   std::string compute_capability;  ///< "9.0"; empty where it means nothing
+  std::string own_kernels;         ///< kernel profile that stands for "splitwave" here, of the same device; empty: that
   std::int32_t sms = 0;
   std::vector<std::int32_t> sms_per_gpc;  ///< CTAs are placed round robin over these groups of SMs; adds up to sms
   double clock_hz = 0;                    ///< SM clock under load

@@ -200,11 +200,15 @@ void probe_all_full_sms(Work& work, std::vector<gpu::KernelProbe>& probes) {
   }
 }
 
+/// What a calibration changes: the file of the project's own kernels.
+std::string own_kernels(const simulator::Machine& machine) {
+  return simulator::kernel_text(simulator::kernel_on(machine, std::string(simulator::kOwnKernel)));
+}
+
 /// The kernels' own constants.
 void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes) {
-  work.result.kernel_file =
-      changed_kernel_file(simulator::kernel_text(std::string(simulator::kOwnKernel)), gather(probes, device_resources),
-                          probe_base(work.result.points, work.machine, work.source));
+  work.result.kernel_file = changed_kernel_file(own_kernels(work.machine), gather(probes, device_resources),
+                                                probe_base(work.result.points, work.machine, work.source));
 }
 
 void calibrate_placement(Work& work) {
@@ -283,8 +287,7 @@ std::string recalibrate_cuda(const std::string& points, const std::string& machi
   // "splitwave calibrate on NVIDIA H200 (GPU-...), driver ..., 2026-11-25: what was measured"
   std::string source = document["constants"]["launch"]["source"];
   source.resize(std::min(source.size(), source.find(": ")));
-  return recalibrated_kernels(read_points(points), of_points, source,
-                              simulator::kernel_text(std::string(simulator::kOwnKernel)));
+  return recalibrated_kernels(read_points(points), of_points, source, own_kernels(of_points));
 }
 
 Calibration calibrate_cuda(const std::string& like) {

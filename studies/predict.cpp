@@ -75,7 +75,7 @@ std::vector<simulator::KernelProfile> configs_for(const workloads::Workload& wor
                                                   const Target& target, std::int32_t num_splits) {
   if (target.cpu) return {};
   const simulator::KernelFamily& family =
-      target.kernel ? *target.kernel : simulator::family_of(schedule, num_splits, workload);
+      target.kernel ? *target.kernel : simulator::family_of(schedule, num_splits, workload, target.machine);
   std::vector<simulator::KernelProfile> all =
       simulator::alternatives(family, workload, target.machine, simulator::kAnyRows);
   std::erase_if(all, [&](const simulator::KernelProfile& kernel) {

@@ -96,8 +96,6 @@ Target target(const std::string& machine, const Overrides& overrides) {
 
 std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides, std::int32_t threads,
                             bool measure_cpu) {
-  std::optional<simulator::KernelFamily> kernel;
-  if (!overrides.kernel.empty()) kernel = simulator::load_kernel(overrides.kernel);
   std::vector<Target> result;
   for (const std::string& machine : machines) {
     if (machine == kThisCpu) {
@@ -114,7 +112,9 @@ std::vector<Target> targets(const std::vector<std::string>& machines, const Over
         {overrides.sms, overrides.bandwidth_gb_per_s * 1e9, overrides.l2_bytes, overrides.clock_mhz * 1e6});
     target.name = overridden_name(target.machine.name, overrides);
     target.ctas_per_sm = overrides.ctas_per_sm;
-    target.kernel = kernel;
+    if (!overrides.kernel.empty()) {
+      target.kernel = simulator::load_kernel(simulator::kernel_on(target.machine, overrides.kernel));
+    }
     result.push_back(std::move(target));
   }
   return result;
