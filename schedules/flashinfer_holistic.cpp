@@ -138,7 +138,7 @@ Plan flashinfer_holistic(const workloads::Workload& workload, const Grid& grid, 
       }
     }
   }
-  assign_slots(plan, MergeKind::last_arriver);
+  assign_slots(plan, MergeKind::kernel);
   group_by_cta(plan, planner.cta_of_item(), ctas);
   plan.dispatch = Dispatch::fixed;
   plan.num_splits = planner.most_chunks();

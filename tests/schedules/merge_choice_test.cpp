@@ -72,7 +72,7 @@ TEST(MergeChoice, PaddingIsLeftOut) {
 
 TEST(MergeChoice, TheOwnMergeChangesNothingButTheName) {
   for (const auto& [name, merge] :
-       {std::pair{"fixed-split:4", "kernel"}, {"lean", "host_cta"}, {"flashinfer-holistic", "last_arriver"}}) {
+       {std::pair{"fixed-split:4", "kernel"}, {"lean", "host_cta"}, {"flashinfer-holistic", "kernel"}}) {
     Plan plan = make_plan(std::string(name) + '+' + merge, ragged(), kHopper);
     const Plan own = make_plan(name, ragged(), kHopper);
     ASSERT_EQ(to_string(own.merge), merge);
