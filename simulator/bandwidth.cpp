@@ -62,6 +62,11 @@ double row_share(const workloads::Workload& workload, const Machine& machine) {
   return i < machine.row_shares.size() ? machine.row_shares[i] : 1;
 }
 
+double stream_share(const Machine& machine, std::int32_t ctas) {
+  const double further = std::clamp(static_cast<double>(ctas) / machine.sms - 1, 0.0, 1.0);
+  return 1 - (1 - machine.stream_share) * further;
+}
+
 double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes) {
   double all = 0;
   for (StreamClass& one : classes) {

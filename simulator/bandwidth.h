@@ -44,6 +44,10 @@ MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram
 /// token's of one head, which lies between those of other heads, opens a DRAM page of its own for few bytes.
 double row_share(const workloads::Workload& workload, const Machine& machine);
 
+/// What memory delivers, of its bandwidth, to so many CTAs that read a part of their own each (Machine::stream_share):
+/// all of it to one an SM, the share to two and more.
+double stream_share(const Machine& machine, std::int32_t ctas);
+
 /// Fills in the rates of `classes`: each CTA gets the least of its cap and a common level x,
 /// where x is bytes in flight over the loaded latency, or the max-min fair share once DRAM or L2 is full. Returns x;
 /// where all run at their caps, what it would be without. Threads of a CPU get an even share x of the measured

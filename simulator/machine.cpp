@@ -129,6 +129,7 @@ void read_constants(Machine& machine, Constants& constants) {
   machine.dram_latency_seconds = constants.number("dram_latency", "ns", 1e-9, 1, 1e6);
   machine.dram_queue_seconds = constants.number("dram_queue_latency", "ns", 1e-9, 0, 1e6);
   if (constants.has("row_bandwidth")) machine.row_shares = constants.numbers("row_bandwidth", "1", 1, 0.01, 1, 3);
+  machine.stream_share = constants.optional_number("stream_bandwidth", "1", 1, 0.01, 1).value_or(1);
   machine.cold_seconds = constants.number("cold_start", "ns", 1e-9, 0, 1e6);
   machine.sm_bytes_per_second = constants.number("sm_bandwidth", "GB/s", 1e9, 0.001, 1e6);
   machine.l2_bytes = static_cast<std::int64_t>(constants.number("l2_capacity", "MiB", 1048576, 0.01, 1e6));

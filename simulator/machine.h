@@ -47,6 +47,8 @@ struct Machine {
   /// What memory delivers, of its bandwidth, of rows of 128, 256 and 512 bytes between those of other heads that are
   /// read at other times. Empty: all of it.
   std::vector<double> row_shares;
+  /// What it delivers, of its bandwidth, to twice as many CTAs as SMs that read a part of their own each.
+  double stream_share = 1;
   double dram_latency_seconds = 0;  ///< unloaded, from a CTA's request to its data
   double dram_queue_seconds = 0;    ///< growth of the latency with load: W of L = L0 + W rho / (1 - rho)
   double cold_seconds = 0;          ///< once per kernel whose data is not in L2: first touch of pages that no TLB holds

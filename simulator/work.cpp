@@ -212,8 +212,9 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
   double rows = row_share(workload, machine);
   if (rows < 1) rows += in_step_share(workload, plan) * (1 - rows);
-  work.law.plateau *= rows;
-  work.law.asymptote *= rows;
+  const double delivered = rows * stream_share(machine, std::min(plan.lists(), resident_ctas(plan, resident)));
+  work.law.plateau *= delivered;
+  work.law.asymptote *= delivered;
   // By how much L2 is nearer than memory does not depend on how a kernel asks.
   work.law.latency_seconds += (kernel.latency_scale - 1) * machine.dram_latency_seconds;
   work.law.queue_seconds *= kernel.queue_scale;

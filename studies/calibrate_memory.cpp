@@ -22,13 +22,39 @@ double lone_latency(const std::vector<gpu::ReadPoint>& rings) {
   return static_cast<double>(one.bytes_in_flight) / one.rate.median;
 }
 
+constexpr std::int64_t kWindow = 64 * 1024;  // of a CTA that streams, mostly
+
+double rate_of(const std::vector<gpu::ReadPoint>& rings, std::int32_t ctas) {
+  const auto found = std::find_if(rings.begin(), rings.end(), [&](const gpu::ReadPoint& one) {
+    return one.ctas == ctas && one.bytes_in_flight == kWindow;
+  });
+  return found == rings.end() ? 0 : found->rate.median;
+}
+
+/// What memory delivers less where two CTAs of an SM read a part of their own each, by what all in turn get.
+void calibrate_streams(CalibrationWork& work, const std::vector<gpu::ReadPoint>& own,
+                       const std::vector<gpu::ReadPoint>& in_turn) {
+  const std::int32_t sms = work.device.sms;
+  const double two = rate_of(own, 2 * sms) / rate_of(in_turn, 2 * sms);
+  const double one = rate_of(own, sms) / rate_of(in_turn, sms);
+  if (!(two > 0 && one > 0)) return;
+  work.add(
+      "stream_bandwidth", std::min(1.0, two / one), "1",
+      fmt::format("GB/s of rings of 64 KiB, two CTAs an SM with a part of their own each {:.0f}, all through one in "
+                  "turn {:.0f}, over the same of one {:.0f} and {:.0f}; not above 1",
+                  rate_of(own, 2 * sms) / 1e9, rate_of(in_turn, 2 * sms) / 1e9, rate_of(own, sms) / 1e9,
+                  rate_of(in_turn, sms) / 1e9));
+}
+
 }  // namespace
 
 void calibrate_memory(CalibrationWork& work) {
   const std::vector<gpu::ReadPoint> rings = gpu::stream_memory(false);
   const std::vector<gpu::ReadPoint> plain = gpu::plain_read_memory();
   work.points("ring", rings);
-  work.points("ring_interleaved", gpu::stream_memory(true));
+  const std::vector<gpu::ReadPoint> in_turn = gpu::stream_memory(true);
+  work.points("ring_interleaved", in_turn);
+  calibrate_streams(work, rings, in_turn);
   work.points("plain", plain);
   work.ring_latency = lone_latency(rings);
   double alone = 0;

@@ -117,6 +117,16 @@ TEST(Bandwidth, RowsBetweenOtherHeadsLetLessThrough) {
   EXPECT_EQ(row_share(workload, machine), 1) << "a head's rows lie side by side";
 }
 
+TEST(Bandwidth, TwoStreamsOfAnSmLetLessThrough) {
+  Machine machine;
+  machine.sms = 100;
+  EXPECT_EQ(stream_share(machine, 200), 1) << "nothing is known";
+  machine.stream_share = 0.9;
+  for (const auto& [ctas, share] : {std::pair{1, 1.0}, {100, 1.0}, {150, 0.95}, {200, 0.9}, {300, 0.9}}) {
+    EXPECT_NEAR(stream_share(machine, ctas), share, 1e-12) << ctas;
+  }
+}
+
 TEST(Bandwidth, AMeasuredCurveIsFollowed) {
   const std::vector<double> curve = {10, 18, 20};
   MemoryLaw law;
