@@ -160,11 +160,13 @@ class Writer {
   /// Prologue and epilogue.
   void fixed() {
     if (probed_.masked) {
+      // A round takes a cluster's CTA as long as a single one, as without masks: masked probes of one item over
+      // clusters with 256 rows and more, all CTAs', take two and three times as long a round, which plans do not show.
       // Of warps with lists of their own both items of the probe's shortest list take a round of each warp.
       add("fixed", "ns", by_cluster([&](std::int32_t c) {
-            const double first = alone() ? times_.at(c, true, ProbeKind::unhidden, 2) - times_.chain(c, true)
+            const double first = alone() ? times_.at(c, true, ProbeKind::unhidden, 2) - times_.chain(1, true)
                                          : times_.first(c, true, ProbeKind::unhidden);
-            return first - times_.chain(c, true) - latency_ - stream(c, true) - launch_;
+            return first - times_.chain(1, true) - latency_ - stream(c, true) - launch_;
           }));
       edge();
       add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
@@ -282,7 +284,7 @@ class Writer {
     const double dispatch = wave_workers(i) * base_.launch_seconds_per_cta * 1e9;
     const double combine = alone() ? list_.value("combine").get<double>() : 0;  // of no lone warp's item
     return dispatch + list_.value(fixed_key())[i].get<double>() - combine + latency_ + transfer(cluster) * tokens +
-           edge + times_.chain(cluster, probed_.masked) * (least + (1 - least) * tokens);
+           edge + times_.chain(1, probed_.masked) * (least + (1 - least) * tokens);
   }
 
   /// What such a CTA takes longer in the place of one that has ended, on a full device.

@@ -47,6 +47,9 @@ struct OwnTimes {
   std::uint32_t seed;
   accuracy::Drawn kind;
 };
+constexpr std::array kOnH100 = {OwnTimes{"h100_own_uniform.csv", 120, 385520917, accuracy::Drawn::uniform},
+                                OwnTimes{"h100_own_ragged.csv", 120, 385520917, accuracy::Drawn::ragged},
+                                OwnTimes{"h100_own_latent.csv", 40, 385520917, accuracy::Drawn::latent}};
 constexpr std::array kOnAllSms = {OwnTimes{"h200_own_uniform.csv", 120, 63184207, accuracy::Drawn::uniform},
                                   OwnTimes{"h200_own_ragged.csv", 120, 63184207, accuracy::Drawn::ragged},
                                   OwnTimes{"h200_own_latent.csv", 40, 63184207, accuracy::Drawn::latent}};
@@ -127,8 +130,9 @@ void print_own_tables(const Arguments& arguments) {
       accuracy::read_own_times(workloads::load(arguments.workloads), arguments.judge_own);
   const studies::Target target = target_with(arguments.machine, arguments.kernel);
   const std::vector<accuracy::JudgedPoint> judged = accuracy::judge_own(points, target);
-  fmt::print(
-      "{}", arguments.rows ? accuracy::all_predictions({}, judged, target.machine.name) : accuracy::own_tables(judged));
+  fmt::print("{}", arguments.rows
+                       ? accuracy::all_predictions({}, std::vector{accuracy::OwnJudged{target.machine.name, judged}})
+                       : accuracy::own_tables(judged));
 }
 
 accuracy::Judged judge(const std::vector<accuracy::Point>& points, const std::string& machine_name) {
@@ -145,7 +149,7 @@ void print_table(const Arguments& arguments) {
   });
   accuracy::Judged judged = judge(points, arguments.machine);
   if (arguments.rows) {
-    fmt::print("{}", accuracy::all_predictions({&judged, 1}, {}, ""));
+    fmt::print("{}", accuracy::all_predictions({&judged, 1}, {}));
     return;
   }
   fmt::print("{}", accuracy::kernel_table(arguments.no_kernel_constants ? judged.without : judged.own));
@@ -199,22 +203,27 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
                                                 judge(shapes, "h200"), judge(h200, "h200"), judge(a100, "a100")};
   const std::vector<accuracy::Point> own = read_all(kOnAllSms, data);
   const std::vector<accuracy::Point> parts = read_all(kOnSomeSms, data);
-  const studies::Target own_target = target_with("h200-calibrated", std::string(simulator::kOwnKernel));
-  const std::vector<accuracy::JudgedPoint> own_judged = accuracy::judge_own(own, own_target);
-  const std::string own_tables = accuracy::own_tables(own_judged) +
-                                 "\nWith one mechanism of the model taken out at a time:\n\n" +
-                                 accuracy::ablation_table(own, own_target);
+  const std::vector<accuracy::Point> on_h100 = read_all(kOnH100, data);
+  const std::string kernel(simulator::kOwnKernel);
+  const studies::Target h100_target = target_with("h100-sxm-calibrated", kernel);
+  const studies::Target own_target = target_with("h200-calibrated", kernel);
+  const std::vector<accuracy::OwnJudged> own_judged = {
+      {h100_target.machine.name, accuracy::judge_own(on_h100, h100_target)},
+      {own_target.machine.name, accuracy::judge_own(own, own_target)}};
+  const std::string own_tables =
+      "### An H100: the twenty-eighth judgement's times\n\n" + accuracy::own_tables(own_judged[0].points) +
+      "\nWith one mechanism of the model taken out at a time:\n\n" + accuracy::ablation_table(on_h100, h100_target) +
+      "\n### An H200: the twenty-fifth's\n\n" + accuracy::own_tables(own_judged[1].points);
   const std::vector<accuracy::JudgedPoint> parts_judged = accuracy::judge_own(parts, own_target);
-  std::vector<accuracy::JudgedPoint> all_own = own_judged;
-  all_own.insert(all_own.end(), parts_judged.begin(), parts_judged.end());
+  std::vector<accuracy::OwnJudged> all_own = own_judged;
+  all_own.push_back({own_target.machine.name, parts_judged});
   return {{"docs/accuracy.md", accuracy::document(own_tables, accuracy::table_by_sms(parts_judged), judged[0],
                                                   accuracy::peers_ablation_table(seen, studies::target("h200")),
                                                   judged[1], judged[2], judged[3], std::span(judged).subspan(4))},
-          {"docs/accuracy.csv", accuracy::all_predictions(judged, all_own, own_target.machine.name)},
+          {"docs/accuracy.csv", accuracy::all_predictions(judged, all_own)},
           // Schedules as their own libraries run them on the H200, and as an engine runs them on the A100.
           {"studies/error_bands.json",
-           accuracy::error_bands(std::vector{libraries(judged[0], judged[1], judged[2]), judged.back()}, own_judged,
-                                 own_target.machine.name)}};
+           accuracy::error_bands(std::vector{libraries(judged[0], judged[1], judged[2]), judged.back()}, own_judged)}};
 }
 
 /// Writes the files, or returns 1 and names those that are not as they would be written.

@@ -109,8 +109,7 @@ std::string order_table(const Judged& judged) {
   return reports::to_markdown(table);
 }
 
-std::string all_predictions(std::span<const Judged> judged, std::span<const JudgedPoint> own,
-                            std::string_view own_machine) {
+std::string all_predictions(std::span<const Judged> judged, std::span<const OwnJudged> own) {
   std::string text =
       "machine,sms,kernel,config,shape,measured_us,predicted_us,error_percent,without_constants_us,roofline_us,launch_"
       "us,"
@@ -127,8 +126,10 @@ std::string all_predictions(std::span<const Judged> judged, std::span<const Judg
     }
     text += '\n';
   };
-  for (const JudgedPoint& one : own) {
-    row(own_machine, fmt::format("{} {}", simulator::kOwnKernel, one.point->kernel), one.point->note, one, "");
+  for (const OwnJudged& machine : own) {
+    for (const JudgedPoint& one : machine.points) {
+      row(machine.machine, fmt::format("{} {}", simulator::kOwnKernel, one.point->kernel), one.point->note, one, "");
+    }
   }
   for (const Judged& machine : judged) {
     for (std::size_t i = 0; i < machine.own.size(); ++i) {
@@ -139,8 +140,7 @@ std::string all_predictions(std::span<const Judged> judged, std::span<const Judg
   return text;
 }
 
-std::string error_bands(std::span<const Judged> judged, std::span<const JudgedPoint> own,
-                        std::string_view own_machine) {
+std::string error_bands(std::span<const Judged> judged, std::span<const OwnJudged> own) {
   std::string text =
       "{\n  \"format\": 2,\n  \"note\": \"How well the simulator's predictions agree with measured kernels, written by "
       "scripts/accuracy: per machine (its name in simulator/machines), kernel (that runs all schedules; none: each in "
@@ -157,13 +157,17 @@ std::string error_bands(std::span<const Judged> judged, std::span<const JudgedPo
     }
     text += machine_bands(machine.machine, "", summarize(machine.own, all), schedules) + ",";
   }
-  std::vector<std::string> schedules;
-  for (const std::string& schedule : schedules_of(own)) {
-    const auto is_it = [&](const JudgedPoint& one) { return one.point->kernel == schedule; };
-    schedules.push_back(schedule_band(schedule, summarize(own, is_it)));
-  }
   const std::string kernel = fmt::format(R"("kernel": "{}", )", simulator::kOwnKernel);
-  return text + machine_bands(own_machine, kernel, summarize(own, all), schedules) + "\n  ]\n}\n";
+  for (const OwnJudged& machine : own) {
+    std::vector<std::string> schedules;
+    for (const std::string& schedule : schedules_of(machine.points)) {
+      const auto is_it = [&](const JudgedPoint& one) { return one.point->kernel == schedule; };
+      schedules.push_back(schedule_band(schedule, summarize(machine.points, is_it)));
+    }
+    text += machine_bands(machine.machine, kernel, summarize(machine.points, all), schedules);
+    if (&machine != &own.back()) text += ",";
+  }
+  return text + "\n  ]\n}\n";
 }
 
 }  // namespace splitwave::accuracy

@@ -30,9 +30,14 @@ std::string size_table(std::span<const JudgedPoint> predictions);
 /// Sign of the speed-up between kernels and Kendall's tau, with the kernels' own constants and without. Markdown.
 std::string order_table(const Judged& judged);
 
+/// Times of the project's own kernels on a machine.
+struct OwnJudged {
+  std::string machine;
+  std::vector<JudgedPoint> points;
+};
+
 /// Every prediction, one per line, those of the project's own kernels first.
-std::string all_predictions(std::span<const Judged> judged, std::span<const JudgedPoint> own,
-                            std::string_view own_machine);
+std::string all_predictions(std::span<const Judged> judged, std::span<const OwnJudged> own);
 
 /// docs/accuracy.md: one H200 whose kernels were looked at, a kernel that was predicted before it was compared, latent
 /// attention, then random shapes, engines and another machine.
@@ -43,7 +48,7 @@ std::string document(const std::string& own, const std::string& by_sms, const Ju
                      std::span<const Judged> unseen);
 
 /// studies/error_bands.json: per machine and schedule, how well predictions agree with measurements of others' kernels,
-/// and of the project's own on one machine.
-std::string error_bands(std::span<const Judged> judged, std::span<const JudgedPoint> own, std::string_view own_machine);
+/// and of the project's own.
+std::string error_bands(std::span<const Judged> judged, std::span<const OwnJudged> own);
 
 }  // namespace splitwave::accuracy

@@ -2,9 +2,11 @@
 // Kernel files from points that a calibration left. No device is needed.
 #include "studies/kernel_points.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "base/error.h"
@@ -70,10 +72,13 @@ TEST(KernelPoints, AConfigThatTheFileDoesNotHaveIsRefused) {
 
 /// The shipped constants are what the rules make of the points that are checked in.
 TEST(KernelPoints, TheShippedConstantsAreOfThePointsBesideThem) {
-  const std::string again =
-      recalibrate_cuda(SPLITWAVE_SOURCE_DIR "/docs/gpu/h200_microbenchmarks.csv", "h200-calibrated");
-  EXPECT_TRUE(again == simulator::kernel_text(std::string(simulator::kOwnKernel)))
-      << "simulator/kernels/splitwave.json is not what 'splitwave calibrate --executor cuda --from-points' makes now";
+  for (const auto& [points, machine, kernels] :
+       {std::tuple{"h200", "h200-calibrated", "splitwave"}, {"h100", "h100-sxm-calibrated", "splitwave-h100"}}) {
+    const std::string again =
+        recalibrate_cuda(fmt::format(SPLITWAVE_SOURCE_DIR "/docs/gpu/{}_microbenchmarks.csv", points), machine);
+    EXPECT_TRUE(again == simulator::kernel_text(kernels))
+        << kernels << ".json is not what 'splitwave calibrate --executor cuda --from-points' makes now";
+  }
 }
 
 }  // namespace
