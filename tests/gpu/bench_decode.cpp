@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <memory>
 
 #include "base/build_info.h"
@@ -113,23 +114,22 @@ struct Shape {
   gpu::Timing floor;
 };
 
-/// Times one plan on one kernel; a record without a time if the kernels cannot run it.
-reports::Record time_candidate(const Shape& shape, const Candidate& candidate, const gpu::LaunchOptions& launch,
-                               const Options& options) {
+/// Times a plan on one kernel; a record without a time if the kernels cannot run it, or if there is no such plan.
+reports::Record time_plan(const Shape& shape, const std::string& schedule, const gpu::KernelConfig& config,
+                          const gpu::LaunchOptions& launch, const Options& options,
+                          const std::function<schedules::Plan()>& make_plan) {
   const Workload& w = shape.workload;
   reports::Record record;
-  const std::string schedule =
-      candidate.schedule + (candidate.tile_kv == testing::kTile ? "" : fmt::format("/{}", candidate.tile_kv));
   record.workload = w.name;
   record.schedule = schedule;
-  record.kernel = gpu::to_string(candidate.config);
+  record.kernel = gpu::to_string(config);
   try {
-    const schedules::Plan plan = testing::plan_of(w, candidate);
-    record = studies::plan_record(w, plan, gpu::grid_of(w, candidate.config), "", false);
+    const schedules::Plan plan = make_plan();
+    record = studies::plan_record(w, plan, gpu::grid_of(w, config), "", false);
     record.schedule = schedule;
-    record.kernel = gpu::to_string(candidate.config);
-    gpu::Decoder decoder(gpu::capacity_of(w, plan, candidate.config));
-    const gpu::HostWork host = decoder.set_plan(w, shape.tensors.addressing(), plan, candidate.config, launch);
+    record.kernel = gpu::to_string(config);
+    gpu::Decoder decoder(gpu::capacity_of(w, plan, config));
+    const gpu::HostWork host = decoder.set_plan(w, shape.tensors.addressing(), plan, config, launch);
     decoder.synchronize();
     const gpu::Timing t = gpu::time_plan(w, shape.tensors, decoder, false, options.measure);
     record.seconds = t.median;
@@ -143,6 +143,12 @@ reports::Record time_candidate(const Shape& shape, const Candidate& candidate, c
     record.failure = error.what();
   }
   return record;
+}
+
+reports::Record time_candidate(const Shape& shape, const Candidate& candidate, const Options& options) {
+  const std::string tile = candidate.tile_kv == testing::kTile ? "" : fmt::format("/{}", candidate.tile_kv);
+  return time_plan(shape, candidate.schedule + tile, candidate.config, launch_options(options), options,
+                   [&] { return testing::plan_of(shape.workload, candidate); });
 }
 
 std::vector<Candidate> candidates_of(const Workload& w, const Options& options) {
@@ -159,16 +165,17 @@ void time_shape(const Workload& w, const studies::Target& target, const Options&
   const Shape shape{w, std::move(tensors), floor};
   // Always timed with the others: what the model chooses.
   const studies::Prediction chosen = studies::choose(w, target);
-  const Candidate automatic{chosen.plan.schedule, gpu::parse_kernel_config(chosen.kernel.config)};
-  const bool overlaps = gpu::overlap_pays(w, chosen.plan, gpu::residency(w, automatic.config));
+  const gpu::KernelConfig config = gpu::parse_kernel_config(chosen.kernel.config);
+  const bool overlaps = gpu::overlap_pays(w, chosen.plan, gpu::residency(w, config));
   gpu::LaunchOptions launch = launch_options(options, overlaps);
   launch.keep_kv_in_l2 = simulator::keeps_kv_in_l2(w, chosen.plan, target.machine, chosen.kernel);
-  reports::Record own = time_candidate(shape, automatic, launch, options);
+  // The plan itself: a name does not say its tile.
+  reports::Record own = time_plan(shape, chosen.plan.schedule, config, launch, options, [&] { return chosen.plan; });
   double best = own.seconds.value_or(0);
-  std::string best_name = testing::to_string(automatic);
+  const std::string name = testing::to_string(Candidate{chosen.plan.schedule, config});
+  std::string best_name = name;
   for (const Candidate& candidate : candidates_of(w, options)) {
-    reports::Record record =
-        candidate == automatic ? own : time_candidate(shape, candidate, launch_options(options), options);
+    reports::Record record = time_candidate(shape, candidate, options);
     if (record.seconds && *record.seconds < best) {
       best = *record.seconds;
       best_name = testing::to_string(candidate);
@@ -186,7 +193,7 @@ void time_shape(const Workload& w, const studies::Target& target, const Options&
   report.add(std::move(predicted), std::string(reports::kSimulator));
   fmt::print("{:<28} read {:9.2f} best {:9.2f} x {:.3f} {:<34} auto {:9.2f} predicted {:9.2f} behind {:.3f} {}\n",
              w.name, floor.median * 1e6, best * 1e6, best / floor.median, best_name, seconds * 1e6,
-             chosen.timeline.seconds * 1e6, seconds / best, testing::to_string(automatic));
+             chosen.timeline.seconds * 1e6, seconds / best, name);
   std::fflush(stdout);
 }
 
