@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <mutex>
 #include <span>
 #include <stdexcept>
 
@@ -19,16 +20,18 @@ std::span<const base::EmbeddedFile> kernel_files();
 
 namespace {
 
-/// The shipped families by name, read once: their text is part of the binary and cannot change.
-const std::map<std::string, KernelFamily, std::less<>>& shipped() {
-  static const std::map<std::string, KernelFamily, std::less<>> families = [] {
-    std::map<std::string, KernelFamily, std::less<>> result;
-    for (const base::EmbeddedFile& file : kernel_files()) {
-      result.emplace(std::string(file.name), parse_kernel(file.text, std::string(file.name)));
-    }
-    return result;
-  }();
-  return families;
+/// The shipped family of this name, or null. Its text is part of the binary and is read when it is first asked for: the
+/// own kernels' are half a megabyte each.
+const KernelFamily* find_shipped(std::string_view name) {
+  static std::mutex mutex;
+  static std::map<std::string, KernelFamily, std::less<>> families;
+  const std::lock_guard lock(mutex);
+  if (const auto known = families.find(name); known != families.end()) return &known->second;
+  for (const base::EmbeddedFile& file : kernel_files()) {
+    if (file.name != name) continue;
+    return &families.emplace(name, parse_kernel(file.text, std::string(name))).first->second;
+  }
+  return nullptr;
 }
 
 const KernelVariant* choose_variant(const KernelFamily& family, const workloads::Geometry& geometry,
@@ -81,9 +84,9 @@ Fit fit(const KernelFamily& family, const workloads::Geometry& geometry, const M
 std::vector<std::string> possible_schedules(const workloads::Workload& workload, const Machine& machine) {
   std::vector<std::string> names;
   for (const schedules::Schedule& schedule : schedules::all()) {
-    const auto family = shipped().find(schedule.kernel(workload, "", 0));
-    if (family == shipped().end()) continue;
-    if (fit(family->second, workload.geometry, machine).variant != nullptr) names.emplace_back(schedule.name);
+    const KernelFamily* family = find_shipped(schedule.kernel(workload, "", 0));
+    if (family == nullptr) continue;
+    if (fit(*family, workload.geometry, machine).variant != nullptr) names.emplace_back(schedule.name);
   }
   return names;
 }
@@ -142,12 +145,13 @@ std::int32_t ctas_per_sm(const Machine& machine, const KernelProfile& kernel) {
 
 std::vector<std::string> kernel_names() {
   std::vector<std::string> names;
-  for (const auto& [name, family] : shipped()) names.push_back(name);
+  for (const base::EmbeddedFile& file : kernel_files()) names.emplace_back(file.name);
+  std::sort(names.begin(), names.end());
   return names;
 }
 
 KernelFamily load_kernel(const std::string& name_or_file) {
-  if (const auto found = shipped().find(name_or_file); found != shipped().end()) return found->second;
+  if (const KernelFamily* found = find_shipped(name_or_file)) return *found;
   if (base::means_file(name_or_file)) {
     return parse_kernel(base::read_text_file(name_or_file), name_or_file);
   }
@@ -161,16 +165,17 @@ std::string kernel_text(const std::string& name) {
   refuse_kernel(name, "");
 }
 
-std::string kernel_on(const Machine& machine, const std::string& name_or_file) {
-  return name_or_file == kOwnKernel && !machine.own_kernels.empty() ? machine.own_kernels : name_or_file;
+std::string own_kernel(const Machine& machine) {
+  return machine.own_kernels.empty() ? std::string(kOwnKernel) : machine.own_kernels;
 }
 
 const KernelFamily& family_of(std::string_view schedule, std::int32_t num_splits, const workloads::Workload& workload,
                               const Machine& machine) {
-  const std::string name = kernel_on(machine, std::string(schedules::kernel_of(schedule, workload, num_splits)));
-  const auto family = shipped().find(name);
-  if (family == shipped().end()) refuse_kernel(name, "");
-  return family->second;
+  const std::string_view rule = schedules::kernel_of(schedule, workload, num_splits);
+  const std::string name = rule == kOwnKernel ? own_kernel(machine) : std::string(rule);
+  const KernelFamily* family = find_shipped(name);
+  if (family == nullptr) refuse_kernel(name, "");
+  return *family;
 }
 
 std::string needs_of(const KernelFamily& family) {

@@ -181,8 +181,8 @@ struct KernelFamily {
 /// and what is allowed.
 KernelFamily load_kernel(const std::string& name_or_file);
 
-/// The file of the project's own kernels that the machine names, for kOwnKernel; any other name or file as it is.
-std::string kernel_on(const Machine& machine, const std::string& name_or_file);
+/// The profile that stands for kOwnKernel on the machine: the one that it names, or that.
+std::string own_kernel(const Machine& machine);
 
 /// The file of a shipped kernel. Throws InputError with the nearest names.
 std::string kernel_text(const std::string& name);

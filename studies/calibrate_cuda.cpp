@@ -202,7 +202,7 @@ void probe_all_full_sms(Work& work, std::vector<gpu::KernelProbe>& probes) {
 
 /// What a calibration changes: the file of the project's own kernels.
 std::string own_kernels(const simulator::Machine& machine) {
-  return simulator::kernel_text(simulator::kernel_on(machine, std::string(simulator::kOwnKernel)));
+  return simulator::kernel_text(simulator::own_kernel(machine));
 }
 
 /// The kernels' own constants.

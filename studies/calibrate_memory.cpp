@@ -35,15 +35,16 @@ double rate_of(const std::vector<gpu::ReadPoint>& rings, std::int32_t ctas) {
 void calibrate_streams(CalibrationWork& work, const std::vector<gpu::ReadPoint>& own,
                        const std::vector<gpu::ReadPoint>& in_turn) {
   const std::int32_t sms = work.device.sms;
-  const double two = rate_of(own, 2 * sms) / rate_of(in_turn, 2 * sms);
-  const double one = rate_of(own, sms) / rate_of(in_turn, sms);
-  if (!(two > 0 && one > 0)) return;
+  const double own_two = rate_of(own, 2 * sms);
+  const double turn_two = rate_of(in_turn, 2 * sms);
+  const double own_one = rate_of(own, sms);
+  const double turn_one = rate_of(in_turn, sms);
+  if (std::min({own_two, turn_two, own_one, turn_one}) <= 0) return;
   work.add(
-      "stream_bandwidth", std::min(1.0, two / one), "1",
+      "stream_bandwidth", std::min(1.0, own_two / turn_two / (own_one / turn_one)), "1",
       fmt::format("GB/s of rings of 64 KiB, two CTAs an SM with a part of their own each {:.0f}, all through one in "
                   "turn {:.0f}, over the same of one {:.0f} and {:.0f}; not above 1",
-                  rate_of(own, 2 * sms) / 1e9, rate_of(in_turn, 2 * sms) / 1e9, rate_of(own, sms) / 1e9,
-                  rate_of(in_turn, sms) / 1e9));
+                  own_two / 1e9, turn_two / 1e9, own_one / 1e9, turn_one / 1e9));
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ void calibrate_rows(CalibrationWork& work) {
   FileConstant constant{"row_bandwidth", {}, true, "1", {}, "measured"};
   std::string rates;
   for (const gpu::RowPoint& one : rows) {
-    work.result.points.push_back({"ring_rows", one.row_bytes, 64 * 1024, 0, one.rate.median / 1e9, "GB/s",
+    work.result.points.push_back({"ring_rows", one.row_bytes, kWindow, 0, one.rate.median / 1e9, "GB/s",
                                   one.rate.p20 / 1e9, one.rate.p80 / 1e9, one.rate.samples});
     if (one.row_bytes == 0) continue;
     constant.values.push_back(std::min(1.0, one.rate.median / rows.front().rate.median));

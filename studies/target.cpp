@@ -96,6 +96,9 @@ Target target(const std::string& machine, const Overrides& overrides) {
 
 std::vector<Target> targets(const std::vector<std::string>& machines, const Overrides& overrides, std::int32_t threads,
                             bool measure_cpu) {
+  const bool own = overrides.kernel == simulator::kOwnKernel;
+  std::optional<simulator::KernelFamily> kernel;
+  if (!own && !overrides.kernel.empty()) kernel = simulator::load_kernel(overrides.kernel);
   std::vector<Target> result;
   for (const std::string& machine : machines) {
     if (machine == kThisCpu) {
@@ -112,9 +115,7 @@ std::vector<Target> targets(const std::vector<std::string>& machines, const Over
         {overrides.sms, overrides.bandwidth_gb_per_s * 1e9, overrides.l2_bytes, overrides.clock_mhz * 1e6});
     target.name = overridden_name(target.machine.name, overrides);
     target.ctas_per_sm = overrides.ctas_per_sm;
-    if (!overrides.kernel.empty()) {
-      target.kernel = simulator::load_kernel(simulator::kernel_on(target.machine, overrides.kernel));
-    }
+    target.kernel = own ? simulator::load_kernel(simulator::own_kernel(target.machine)) : kernel;
     result.push_back(std::move(target));
   }
   return result;

@@ -50,9 +50,9 @@ struct OwnTimes {
 constexpr std::array kOnH100 = {OwnTimes{"h100_own_uniform.csv", 120, 385520917, accuracy::Drawn::uniform},
                                 OwnTimes{"h100_own_ragged.csv", 120, 385520917, accuracy::Drawn::ragged},
                                 OwnTimes{"h100_own_latent.csv", 40, 385520917, accuracy::Drawn::latent}};
-constexpr std::array kOnAllSms = {OwnTimes{"h200_own_uniform.csv", 120, 63184207, accuracy::Drawn::uniform},
-                                  OwnTimes{"h200_own_ragged.csv", 120, 63184207, accuracy::Drawn::ragged},
-                                  OwnTimes{"h200_own_latent.csv", 40, 63184207, accuracy::Drawn::latent}};
+constexpr std::array kOnH200 = {OwnTimes{"h200_own_uniform.csv", 120, 63184207, accuracy::Drawn::uniform},
+                                OwnTimes{"h200_own_ragged.csv", 120, 63184207, accuracy::Drawn::ragged},
+                                OwnTimes{"h200_own_latent.csv", 40, 63184207, accuracy::Drawn::latent}};
 constexpr std::array kOnSomeSms = {OwnTimes{"h200_sms_uniform.csv", 12, 20263, accuracy::Drawn::uniform},
                                    OwnTimes{"h200_sms_ragged.csv", 12, 20264, accuracy::Drawn::ragged}};
 
@@ -201,22 +201,22 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   const std::vector<accuracy::Point> latent = read_latent(data);
   const std::vector<accuracy::Judged> judged = {judge(seen, "h200"),   judge(xqa, "h200"),  judge(latent, "h200"),
                                                 judge(shapes, "h200"), judge(h200, "h200"), judge(a100, "a100")};
-  const std::vector<accuracy::Point> own = read_all(kOnAllSms, data);
+  const std::vector<accuracy::Point> on_h200 = read_all(kOnH200, data);
   const std::vector<accuracy::Point> parts = read_all(kOnSomeSms, data);
   const std::vector<accuracy::Point> on_h100 = read_all(kOnH100, data);
   const std::string kernel(simulator::kOwnKernel);
   const studies::Target h100_target = target_with("h100-sxm-calibrated", kernel);
-  const studies::Target own_target = target_with("h200-calibrated", kernel);
+  const studies::Target h200_target = target_with("h200-calibrated", kernel);
   const std::vector<accuracy::OwnJudged> own_judged = {
       {h100_target.machine.name, accuracy::judge_own(on_h100, h100_target)},
-      {own_target.machine.name, accuracy::judge_own(own, own_target)}};
+      {h200_target.machine.name, accuracy::judge_own(on_h200, h200_target)}};
   const std::string own_tables =
       "### An H100: the twenty-eighth judgement's times\n\n" + accuracy::own_tables(own_judged[0].points) +
       "\nWith one mechanism of the model taken out at a time:\n\n" + accuracy::ablation_table(on_h100, h100_target) +
       "\n### An H200: the twenty-fifth's\n\n" + accuracy::own_tables(own_judged[1].points);
-  const std::vector<accuracy::JudgedPoint> parts_judged = accuracy::judge_own(parts, own_target);
+  const std::vector<accuracy::JudgedPoint> parts_judged = accuracy::judge_own(parts, h200_target);
   std::vector<accuracy::OwnJudged> all_own = own_judged;
-  all_own.push_back({own_target.machine.name, parts_judged});
+  all_own.push_back({h200_target.machine.name, parts_judged});
   return {{"docs/accuracy.md", accuracy::document(own_tables, accuracy::table_by_sms(parts_judged), judged[0],
                                                   accuracy::peers_ablation_table(seen, studies::target("h200")),
                                                   judged[1], judged[2], judged[3], std::span(judged).subspan(4))},

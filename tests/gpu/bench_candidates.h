@@ -18,7 +18,6 @@ struct Candidate {
   std::string schedule;
   gpu::KernelConfig config;
   std::int32_t tile_kv = kTile;
-  bool operator==(const Candidate&) const = default;
 };
 
 /// Every reasonable pair of a schedule and a kernel for the workload.

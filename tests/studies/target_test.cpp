@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "base/error.h"
+#include "workloads/load.h"
+
 namespace splitwave::studies {
 namespace {
 
@@ -15,6 +18,22 @@ TEST(Targets, DevicesAreFoundByTheNameThatTheDriverGivesThem) {
   EXPECT_EQ(machine_of_device("NVIDIA GeForce RTX 4090"), "rtx-4090");
   EXPECT_EQ(machine_of_device("NVIDIA GeForce RTX 3090"), "");
   EXPECT_EQ(machine_of_device(""), "");
+}
+
+TEST(Targets, TheOwnKernelsAreThoseThatTheMachineNames) {
+  Overrides overrides;
+  overrides.kernel = simulator::kOwnKernel;
+  const std::vector<Target> both = targets({"h200-calibrated", "h100-sxm-calibrated"}, overrides, 1);
+  const auto first_fixed = [](const Target& target) {
+    return target.kernel->variants.front().clusters.front().fixed_seconds;
+  };
+  EXPECT_EQ(simulator::own_kernel(both[0].machine), simulator::kOwnKernel);
+  EXPECT_EQ(simulator::own_kernel(both[1].machine), "splitwave-h100");
+  EXPECT_NE(first_fixed(both[0]), first_fixed(both[1]));
+  Target unknown = target("h100-sxm-calibrated");
+  unknown.machine.own_kernels = "splitwave-h1000";
+  const workloads::Workload w = workloads::parse_spec("h=8/1,d=128:1q1s60");
+  EXPECT_THROW(simulator::family_of("fixed-size:1536", 1, w, unknown.machine), base::InputError);
 }
 
 TEST(Targets, NamesAreReadBack) {
