@@ -48,8 +48,7 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
       }
     }
     if (!more && (params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
-    state.ask_for_following(cta, item);
-    const auto go_on = [&] { state.end_item(cta, range, more); };
+    const auto go_on = [&] { state.end_item(cta, item, range); };
     if (active) {
       const int slot = item.parts > 1 ? item.slot_begin + item.part : -1;
       finish_group_item(cta, rows, slot, state.item_count++, acc, go_on);

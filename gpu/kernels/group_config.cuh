@@ -64,10 +64,10 @@ struct GroupConfig {
   static constexpr int kFragmentBytes = kFragments * 512;
   static constexpr int kSumBytes = kRows * 8;
 
-  /// Entries of the table that are asked for ahead (group_loader.cuh), not of a latent cache: as many as the ring has
-  /// stages, and places for those that are still to be read.
+  /// Entries of the table that are asked for ahead (group_loader.cuh): as many as the ring has stages, and places for
+  /// those that are still to be read. Of a latent cache those after the item and after the next one.
   static constexpr int kItemsAhead = kStages;
-  static constexpr int kItemPlaces = kLatent ? 0 : 8;
+  static constexpr int kItemPlaces = kLatent ? 2 : 8;
   static_assert(kLatent || (2 * kItemsAhead <= kItemPlaces && kItemsAhead <= kMostItemsAhead));
 
   // Shared memory: the ring, the queries, P, the warps' maxima and sums, the rows' sums and places, control, entries of

@@ -46,10 +46,8 @@ struct GroupState {
     next_stage();
   }
 
-  __device__ __forceinline__ void ask_for_following(const Cta<Config>&, const DeviceItem&) {}
-
   /// An item's last stage is free.
-  __device__ __forceinline__ void end_item(const Cta<Config>&, const ChunkRange& range, bool) {
+  __device__ __forceinline__ void end_item(const Cta<Config>&, const DeviceItem&, const ChunkRange& range) {
     if (range.end > range.first) loader.fill_values();
   }
 

@@ -36,18 +36,23 @@ __device__ __forceinline__ void open_stages(const Cta<Config>& cta) {
   }
 }
 
-/// What goes on from item to item in the threads that work on them: queries, which come through a barrier of their own,
-/// and the item after this one.
+/// What goes on from item to item in the threads that work on them. Queries, and with them the table's entry of the item
+/// after theirs, come through a barrier of their own: what a thread loads at an item's end comes behind all keys that
+/// are asked for where the memory is full.
 template <class Config>
 struct LatentItems {
   int item_count = 0;
   std::uint32_t queries = 0;  ///< parity of the barrier of the queries that come next
-  DeviceItem item_after;      ///< that the list's next step works on
+  bool knows_next = false;    ///< the entry after the item's came with its queries
 
-  __device__ __forceinline__ static void request_queries(const Cta<Config>& cta, const DeviceItem& item) {
+  __device__ __forceinline__ void request_queries(const Cta<Config>& cta, const DeviceItem& item) {
     const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
     if (rows.count <= 0) return;
     request_group_queries(cta, rows, Config::kQueryOffset);
+    if (item.next >= 0 && threadIdx.x < sizeof(DeviceItem) / 16) {
+      const auto* from = reinterpret_cast<const char*>(cta.params.items + item.next) + threadIdx.x * 16;
+      ptx::copy_16(ptx::shared_address(&place(cta, queries)) + threadIdx.x * 16, from, true, kEvictNormal);
+    }
     ptx::arrive_after_copies(ptx::shared_address(&cta.control().queries));
   }
 
@@ -58,23 +63,27 @@ struct LatentItems {
   }
 
   __device__ __forceinline__ void take_queries(const Cta<Config>& cta, bool active) {
+    knows_next = active;
     if (!active) return;
     ptx::wait_barrier(ptx::shared_address(&cta.control().queries), queries);
     queries ^= 1;
   }
 
-  __device__ __forceinline__ void ask_for_following(const Cta<Config>& cta, const DeviceItem& item) {
-    item_after = item.next >= 0 ? load_item(cta.params, item.next) : item;
-  }
-
   /// No thread needs the item's queries any more.
-  __device__ __forceinline__ void end_item(const Cta<Config>& cta, const ChunkRange&, bool more) {
-    if (more) request_queries(cta, item_after);
+  __device__ __forceinline__ void end_item(const Cta<Config>& cta, const DeviceItem& item, const ChunkRange& range) {
+    if (item.next >= 0) request_queries(cta, following(cta, item, range));
   }
 
-  __device__ __forceinline__ const DeviceItem& following(const Cta<Config>&, const DeviceItem&,
-                                                         const ChunkRange&) const {
-    return item_after;
+  /// The item after `item`.
+  __device__ __forceinline__ DeviceItem following(const Cta<Config>& cta, const DeviceItem& item,
+                                                  const ChunkRange&) const {
+    return knows_next ? place(cta, queries ^ 1) : load_item(cta.params, item.next);
+  }
+
+ private:
+  /// Of the entry that comes with the queries of this parity.
+  __device__ __forceinline__ static DeviceItem& place(const Cta<Config>& cta, std::uint32_t parity) {
+    return reinterpret_cast<DeviceItem*>(cta.shared + Config::kItemsOffset)[parity];
   }
 };
 
