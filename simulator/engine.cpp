@@ -101,6 +101,15 @@ double Engine::queue_seconds(double bytes, const Fill& start) const {
   return (queue - lone) * (shorter * (1 + last) + kernel_->item_stops) + std::max(0.0, together);
 }
 
+/// What a further item's stream loses as threads that end an item and begin the next ask for nothing meanwhile. What
+/// they had asked for comes; of an item of less than a window nothing else is missing. Where arithmetic is the limit it
+/// has their time already; warps with lists of their own go on while one of them stops.
+double Engine::stop_seconds(double bytes, const Fill& start) const {
+  if (!kernel_->refills_after_use || kernel_->warps_alone || start.arithmetic_bound) return 0;
+  const double refilled = std::min(1.0, bytes / work_->law.bytes_in_flight);
+  return refilled * (kernel_->epilogue_seconds + item_seconds());
+}
+
 /// Leads `slot` from `time` through `lead` seconds to the stream of its next item that has any tokens, or to its end.
 void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead, Entry entry) {
   const double w = weight(slot);
@@ -124,8 +133,9 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       if (entry == Entry::further || (entry == Entry::prefetched && !kernel_->refills_after_use)) {
         lead += kernel_->item_seconds;
       }
-      lead += entry == Entry::prefetched ? queue_seconds(bytes, start) : fill_seconds(bytes, start);
-      if (entry == Entry::first && slot.list >= first_wave_) lead += later_start_seconds(lead, bytes, start);
+      lead += entry == Entry::prefetched ? queue_seconds(bytes, start) + stop_seconds(bytes, start)
+                                         : fill_seconds(bytes, start);
+      if (entry == Entry::first && slot.list >= first_wave_) lead += later_start_seconds(slot.list, lead, bytes, start);
       if (drifts_ && slot.list < first_wave_) slot.bytes += out_of_step_bytes(index, lead, start.share);
       bytes_to_read_ += w * (slot.bytes - bytes);
       result_->slot_seconds.ramp += w * lead;
@@ -219,16 +229,21 @@ void Engine::join(std::int32_t index) {
 }
 
 /// Kernels that ask for all of their items at once are served SM by SM in the order of their requests, which takes the
-/// CTAs of an SM out of step: one streams for the SM, or as many as it takes to keep the memory busy. Rings ask for
-/// little at a time, in turn.
+/// CTAs of an SM out of step: one streams for the SM, or as many as it takes to keep the memory busy; of those that a
+/// launch begins with, which all ask at the same time, two (of six CTAs to an SM pairs ended together on an H100, of
+/// two both). Rings ask for little at a time, in turn.
 bool Engine::has_room(const Group& group) const {
   if (kernel_->most_tokens == 0 || group.streaming == 0) return true;
   const MemoryLaw& law = work_->law;
   double streaming = 0;
+  bool first_wave = true;
   for (std::int32_t index = group.first_slot; index < group.first_slot + options_.ctas_per_sm; ++index) {
     const Slot& slot = slots_[static_cast<std::size_t>(index)];
-    if (slot.state == SlotState::streaming || slot.state == SlotState::joining) streaming += slot.bytes;
+    if (slot.state != SlotState::streaming && slot.state != SlotState::joining) continue;
+    streaming += slot.bytes;
+    first_wave = first_wave && slot.list < first_wave_;
   }
+  if (first_wave && group.streaming < 2) return true;
   return streaming * machine_->sms < law.asymptote * law.latency_seconds;
 }
 

@@ -91,12 +91,14 @@ double Engine::out_of_step_bytes(std::int32_t index, double start_seconds, doubl
   return (place - 0.5 * (places - 1)) * std::min(start_seconds * bytes_per_second, slot.bytes / places);
 }
 
-/// What the start of a list takes longer in the place of a CTA that has ended: as far as the places are taken and
-/// those in them are at their starts or ends too, as in the probe, whose CTAs stream next to nothing.
-double Engine::later_start_seconds(double lead, double bytes, const Fill& start) const {
+/// What the start of a list takes longer in the place of a CTA that has ended: as far as the places are taken, by lists
+/// that start with this one and not by those of a wave that ends, and those in them are at their starts or ends too, as
+/// in the probe, whose CTAs stream next to nothing.
+double Engine::later_start_seconds(std::int32_t list, double lead, double bytes, const Fill& start) const {
   if (start.share <= 0) return 0;
-  const double taken = busy_.reading / (machine_->sms * options_.ctas_per_sm);
-  return kernel_->later_start_seconds * taken * lead / (lead + bytes / start.share);
+  const std::int32_t left = plan_->lists() - list / first_wave_ * first_wave_;
+  const double starting = lead / (lead + bytes / start.share);
+  return kernel_->later_start_seconds * crowd(std::min<double>(busy_.reading, left)) * starting;
 }
 
 void Engine::make_groups(std::int32_t first_wave) {

@@ -22,12 +22,16 @@ double Engine::drain_seconds(const Slot& slot, const schedules::Item& item) cons
   return kernel_->drain_tiles * last * tile * per_token;
 }
 
+/// Share of the places beside a CTA that are taken, with so many CTAs at work; of the SMs' where each has one.
+double Engine::crowd(double ctas) const {
+  const double others = options_.ctas_per_sm - 1;
+  const double of_sm = ctas / machine_->sms;
+  return others > 0 ? std::clamp((of_sm - 1) / others, 0.0, 1.0) : std::min(of_sm, 1.0);
+}
+
 /// What a further item takes besides its tiles, with as many CTAs at work as now.
 double Engine::item_seconds() const {
-  const double others = options_.ctas_per_sm - 1;
-  const double of_sm = busy_.all / machine_->sms;
-  const double crowd = others > 0 ? std::clamp((of_sm - 1) / others, 0.0, 1.0) : std::min(of_sm, 1.0);
-  return kernel_->item_seconds + crowd * (kernel_->item_crowded_seconds - kernel_->item_seconds);
+  return kernel_->item_seconds + crowd(busy_.all) * (kernel_->item_crowded_seconds - kernel_->item_seconds);
 }
 
 /// Of warps that have a part of the list each: what its further items take together is left of the longest part.

@@ -128,9 +128,11 @@ class Engine {
   double ring_fill_seconds(double bytes, const Fill& start) const;
   double fill_seconds(double bytes, const Fill& start) const;
   double queue_seconds(double bytes, const Fill& start) const;
-  double later_start_seconds(double lead, double bytes, const Fill& start) const;
+  double later_start_seconds(std::int32_t list, double lead, double bytes, const Fill& start) const;
   double end_of_arithmetic(const Slot& slot, const schedules::Item& item);
   double drain_seconds(const Slot& slot, const schedules::Item& item) const;
+  double stop_seconds(double bytes, const Fill& start) const;
+  double crowd(double ctas) const;
   double item_seconds() const;
   double arithmetic_seconds(const Slot& slot, const schedules::Item& item) const;
   void look_at_parts(Slot& slot) const;

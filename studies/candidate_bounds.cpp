@@ -309,13 +309,13 @@ Bound KernelBounds::lists(Merging merging, bool heads_in_step) {
   return bound_of(list_parts(workers_, further_start, in_step ? all_in_step() : 0), 0, expected_merge_seconds(merging));
 }
 
-Bound KernelBounds::queue() {
+Bound KernelBounds::queue(Merging merging) {
   const KernelProfile& kernel = runner(Use::any).kernel;
   const std::int64_t workers = std::min<std::int64_t>(workers_, machine_.sms);
   simulator::LeastParts parts = list_parts(workers, kernel.queue_list_seconds + kernel.item_seconds, all_in_step());
-  // It begins with the longest outputs, whose merges the others hide.
+  // It begins with the longest outputs, whose merges inside the kernel the others hide.
   parts.ends = simulator::LeastParts::Ends::longest_first;
-  return bound_of(parts, 0, 0);
+  return bound_of(parts, 0, merging == Merging::kernel ? expected_merge_seconds(merging) : 0);
 }
 
 }  // namespace splitwave::studies

@@ -91,7 +91,7 @@ class KernelBounds {
   /// Any cut whose pieces are lists of their own. heads_in_step: a request's heads are side by side.
   Bound lists(Merging merging, bool heads_in_step);
   /// The same for FlashAttention-3's queue, whose workers are one to an SM.
-  Bound queue();
+  Bound queue(Merging merging);
 
  private:
   /// The kernel as it runs some plans, and what of make_work() does not depend on them.

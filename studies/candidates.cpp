@@ -162,9 +162,13 @@ class Collector {
       for (const char* name : {"flashmla", "lean+kernel"}) add_plain(name, bounds.shares(Merging::kernel));
     }
     if (facts_.uniform) return;
-    add_named("fa3", bounds.queue());
-    add_named("flashinfer", bounds.lists(Merging::last_arriver, false));
     add_plain("flashinfer", bounds.lists(Merging::kernel, false));
+    if (facts_.latent) {
+      // One CTA's merge of many wide parts beside others that stream has come out a third too fast.
+      return add_candidate("fa3+kernel", bounds.queue(Merging::kernel));
+    }
+    add_named("fa3", bounds.queue(Merging::last_arriver));
+    add_named("flashinfer", bounds.lists(Merging::last_arriver, false));
   }
   /// Every number of splits that neither crowds the workers nor leaves a list less than a tile for each CTA.
   template <typename BoundOf>

@@ -2,6 +2,7 @@
 // How a lone CTA of the project's own kinds of kernels starts and ends, by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <optional>
@@ -90,6 +91,27 @@ TEST(Start, AShortItemWaitsForTheWindowsOfOthersWhereTheMemoryIsFull) {
   EXPECT_NEAR(simulate(equal, plan, machine, kernel).seconds, 5.2 * kUs, kTolerance * kUs) << "all wait alike";
 }
 
+// A CTA that reads 1 us a tile, of whose window two tiles are.
+TEST(Start, WhileItsThreadsEndAnItemARingIsNotRefilled) {
+  Machine machine = toy::machine(1);
+  machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;
+  KernelProfile kernel = ring(20);
+  kernel.prefetches_items = true;
+  const auto list = [&](std::int32_t last) {
+    const workloads::Workload workload = toy::workload({40, last});
+    schedules::Plan plan = toy::one_cta_each(workload);
+    plan.cta_begin = {0, 2};
+    return simulate(workload, plan, machine, kernel).seconds;
+  };
+  const double of_long = list(40);
+  const double of_short = list(10);
+  kernel.epilogue_seconds = 0.5 * kUs;
+  EXPECT_NEAR(list(40), of_long + 1.0 * kUs, kTolerance * kUs);
+  EXPECT_NEAR(list(10), of_short + 0.75 * kUs, kTolerance * kUs) << "its tile had been asked for";
+  kernel.warps_alone = true;
+  EXPECT_LT(list(40), of_long + 0.6 * kUs) << "the others go on";
+}
+
 TEST(Start, AClusterWaitsForTheLastOfItsCtas) {
   Machine machine = toy::machine(2);
   machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;
@@ -113,6 +135,23 @@ TEST(Start, AKernelThatHoldsItsItemWaitsForALatencyAndTheTransfer) {
   constexpr double kSoftmax = 1e-4 * kUs;
   EXPECT_NEAR(seconds(10, kernel), 1.1 * kUs, kSoftmax);
   EXPECT_NEAR(seconds(20, kernel), 1.2 * kUs, kSoftmax);
+}
+
+// Four CTAs on an SM ask for 20 KB each, which the memory delivers in 2 us.
+TEST(Start, OfCtasThatHoldTheirItemsAndBeginTogetherTwoAreServedAtATime) {
+  Machine machine = toy::machine(1);
+  machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;
+  KernelProfile kernel = toy::kernel(4);
+  kernel.exposed_latencies = 1;
+  kernel.most_tokens = 20;
+  const workloads::Workload workload = toy::workload({20, 20, 20, 20, 20, 20});
+  const auto spans = simulate(workload, toy::one_cta_each(workload), machine, kernel, {.spans = true}).spans;
+  constexpr double kSoftmax = 1e-3 * kUs;
+  for (const int cta : {0, 1}) EXPECT_NEAR(spans[cta].end_seconds, 5 * kUs, kSoftmax);
+  for (const int cta : {2, 3}) EXPECT_NEAR(spans[cta].end_seconds, 9 * kUs, kSoftmax);
+  const auto [sooner, later] = std::minmax(spans[4].end_seconds, spans[5].end_seconds);
+  EXPECT_NEAR(sooner, 11 * kUs, kSoftmax) << "one after the other";
+  EXPECT_NEAR(later, 13 * kUs, kSoftmax);
 }
 
 TEST(Start, ATableIsInL2WhereTheLaunchBeforeLeavesItThere) {

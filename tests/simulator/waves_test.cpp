@@ -94,9 +94,8 @@ TEST(Waves, ACtaInThePlaceOfAnEndedOneStartsLaterWhereAllAreAtTheirStarts) {
   ASSERT_GT(later, 100e-9);
   KernelProfile without = with;
   without.later_start_seconds = 0;
-  const auto more = [&](std::int32_t waves, std::int32_t tokens) {
-    const auto lists = static_cast<std::size_t>(waves * grid_of(machine, with).resident());
-    workload.requests.assign(lists, {1, tokens});
+  const auto more = [&](double waves, std::int32_t tokens) {
+    workload.requests.assign(static_cast<std::size_t>(waves * grid_of(machine, with).resident()), {1, tokens});
     return seconds("fixed-split:1", with, workload, machine, L2State::warm) -
            seconds("fixed-split:1", without, workload, machine, L2State::warm);
   };
@@ -104,6 +103,8 @@ TEST(Waves, ACtaInThePlaceOfAnEndedOneStartsLaterWhereAllAreAtTheirStarts) {
   EXPECT_LT(more(6, 16), 5.01 * later);
   EXPECT_GT(more(6, 16), 3 * later);
   EXPECT_LT(more(6, 16 * 1024), later);  // the others stream
+  EXPECT_NEAR(more(1.75, 16), 0.38 * later, 0.08 * later) << "those of the wave before end";
+  EXPECT_EQ(more(1.25, 16), 0) << "at most one on an SM";
 }
 
 TEST(Waves, PagesAreLookedUpForEachItemOfAList) {
