@@ -54,6 +54,20 @@ TEST(AutoSchedule, PutsTheHeadsOfARequestSideBySideWhereNothingIsCut) {
   }
 }
 
+// What is predicted to be faster by less than such plans have come out too fast is not taken.
+TEST(AutoSchedule, TakesClustersInSeveralWavesOnlyWhereTheyAreWellAhead) {
+  const workloads::Workload few = workloads::load("h=6/2,d=128:2q1s155").at(0);
+  EXPECT_EQ(predict(few, "auto", own_h200()).kernel.most_tokens > 0, true) << "one wave";
+  for (const char* spec : {"h=27/9,d=256:84q1s191", "h=20/20,d=128:23q1s385", "h=4/2,d=128:342q1s499"}) {
+    const workloads::Workload workload = workloads::load(spec).at(0);
+    const Prediction chosen = predict(workload, "auto", own_h200());
+    if (chosen.kernel.cluster < 4 || chosen.kernel.most_tokens == 0 || chosen.timeline.waves <= 1) continue;
+    for (const char* name : {"fixed-size:1536", "fixed-split:fa3"}) {
+      EXPECT_LT(chosen.timeline.seconds * 1.06, predict(workload, name, own_h200()).timeline.seconds) << spec;
+    }
+  }
+}
+
 TEST(AutoSchedule, SkipsSchedulesThatCannotServeTheWorkload) {
   const workloads::Workload workload = workloads::load("deepseek-v3@tp=8:4q1s4k").at(0);
   EXPECT_GT(predict(workload, "auto", h200()).timeline.seconds, 0);
