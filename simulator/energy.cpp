@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/energy.h"
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,9 +19,12 @@ double mma_flops(const workloads::Workload& workload, const schedules::Plan& pla
   return per_row_token * row_tokens;
 }
 
-std::optional<schedules::Energy> energy(const workloads::Workload& workload, const schedules::Plan& plan,
-                                        const schedules::Timeline& timeline, const Machine& machine,
-                                        const KernelProfile& kernel) {
+namespace {
+
+/// At the clock of the constants, whatever the limit.
+std::optional<schedules::Energy> unlimited(const workloads::Workload& workload, const schedules::Plan& plan,
+                                           const schedules::Timeline& timeline, const Machine& machine,
+                                           const KernelProfile& kernel) {
   if (!machine.energy || kernel.instruction == MmaInstruction::cuda_core) return std::nullopt;
   const EnergyConstants& constants = *machine.energy;
   const schedules::Traffic& bytes = timeline.traffic;
@@ -35,6 +39,32 @@ std::optional<schedules::Energy> energy(const workloads::Workload& workload, con
                   static_cast<double>(bytes.kv_dram_read + bytes.kv_l2_read);
   joules.arithmetic = constants.joules_per_flop * mma_flops(workload, plan, kernel);
   return joules;
+}
+
+/// Share of what is above idle that the limit leaves: 1 or less.
+double share_within_limit(const schedules::Energy& joules, double seconds, const EnergyConstants& constants) {
+  const double above = joules.total() - joules.idle;
+  const double allowed = constants.limit_watts * seconds - joules.idle;
+  return above > allowed && allowed > 0 ? allowed / above : 1;
+}
+
+}  // namespace
+
+std::optional<schedules::Energy> energy(const workloads::Workload& workload, const schedules::Plan& plan,
+                                        const schedules::Timeline& timeline, const Machine& machine,
+                                        const KernelProfile& kernel) {
+  std::optional<schedules::Energy> joules = unlimited(workload, plan, timeline, machine, kernel);
+  if (!joules) return joules;
+  const double share = share_within_limit(*joules, timeline.seconds, *machine.energy);
+  for (double* part : {&joules->sms, &joules->dram, &joules->l2, &joules->shared, &joules->arithmetic}) *part *= share;
+  return joules;
+}
+
+double clock_share(const workloads::Workload& workload, const schedules::Plan& plan,
+                   const schedules::Timeline& timeline, const Machine& machine, const KernelProfile& kernel) {
+  if (!machine.energy || std::isinf(machine.energy->limit_watts)) return 1;
+  const std::optional<schedules::Energy> joules = unlimited(workload, plan, timeline, machine, kernel);
+  return joules ? std::cbrt(share_within_limit(*joules, timeline.seconds, *machine.energy)) : 1;
 }
 
 }  // namespace splitwave::simulator

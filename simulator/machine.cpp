@@ -116,7 +116,11 @@ std::optional<EnergyConstants> read_energy(Constants& constants) {
     throw InputError(fmt::format("{}: {} is missing; allowed: {} together, or none of them", constants.where(),
                                  constants.path_of(keys[i]), fmt::join(keys, ", ")));
   }
-  return EnergyConstants{*found[0], *found[1], *found[2], *found[3], *found[4], *found[5]};
+  EnergyConstants energy{*found[0], *found[1], *found[2], *found[3], *found[4], *found[5]};
+  if (const std::optional<double> limit = constants.optional_number("power_limit", "W", 1, 1, 1e5)) {
+    energy.limit_watts = *limit;
+  }
+  return energy;
 }
 
 void read_constants(Machine& machine, Constants& constants) {

@@ -28,6 +28,8 @@ struct EnergyConstants {
   double l2_joules_per_byte = 0;      ///< between L2 and an SM
   double shared_joules_per_byte = 0;  ///< into or out of shared memory
   double joules_per_flop = 0;         ///< of matrix instructions
+  /// Above it the device lowers its clock.
+  double limit_watts = std::numeric_limits<double>::infinity();
 };
 
 /// A machine as the simulator sees it, read from simulator/machines/*.json or a user's file. A CPU is one too: its

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "simulator/alternatives.h"
 #include "simulator/clusters.h"
+#include "simulator/energy.h"
 #include "simulator/engine.h"
 #include "simulator/merge.h"
 #include "simulator/simulation.h"
@@ -160,6 +161,10 @@ std::optional<Timeline> Simulation::run(double limit_seconds) {
   if (least > timeline.seconds) {
     result.slot_seconds.stream += (least - timeline.seconds) * all;
     timeline.seconds = least;
+  }
+  if (const double clock = clock_share(workload_, plan_, timeline, machine_, kernel_); clock < 1) {
+    const Machine slower = with_overrides(machine_, {.clock_hz = clock * machine_.clock_hz});
+    return Simulation(workload_, plan_, slower, kernel_, options_).run(limit_seconds);
   }
   timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
   if (options_.spans) timeline.spans = result.spans;

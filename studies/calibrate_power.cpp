@@ -96,6 +96,9 @@ void add_energy(const std::vector<gpu::LoadPoint>& loads, const std::string& sou
   add(result, "l2_energy", fit.l2_joules_per_byte * 1e12, "pJ/byte", how, "derived");
   add(result, "shared_energy", fit.shared_joules_per_byte * 1e12, "pJ/byte", how, "derived");
   add(result, "flop_energy", fit.joules_per_flop * 1e12, "pJ/FLOP", how, "derived");
+  if (const std::optional<double> limit = gpu::device_state().power_limit_watts) {
+    add(result, "power_limit", *limit, "W", source + ": the limit that the driver enforces", "measured");
+  }
 }
 
 }  // namespace splitwave::studies

@@ -36,9 +36,9 @@ __device__ __forceinline__ void open_stages(const Cta<Config>& cta) {
   }
 }
 
-/// What goes on from item to item in the threads that work on them. Queries, and with them the table's entry of the item
-/// after theirs, come through a barrier of their own: what a thread loads at an item's end comes behind all keys that
-/// are asked for where the memory is full.
+/// What goes on from item to item in the threads that work on them. Queries, and with them the table's entry of the
+/// item after theirs, come through a barrier of their own: what a thread loads at an item's end comes behind all keys
+/// that are asked for where the memory is full.
 template <class Config>
 struct LatentItems {
   int item_count = 0;

@@ -4,6 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 #include "simulator/simulate.h"
 #include "toy.h"
 
@@ -36,6 +39,31 @@ TEST(Energy, EachPartIsItsConstantTimesWhatThePlanTakes) {
   EXPECT_DOUBLE_EQ(joules.shared, 30e-6);
   EXPECT_DOUBLE_EQ(joules.arithmetic, 32e-6);
   EXPECT_DOUBLE_EQ(joules.total(), 51.5 + 282e-6);
+}
+
+// 1,000 tokens of 1,000 bytes by 8 rows: 8 MFLOP in 1 ms of arithmetic, 9 W at 1 nJ/FLOP besides 1 W of idling.
+TEST(Energy, AboveThePowerLimitClocksGoDownUntilCallsTakeNoMore) {
+  Machine machine = toy::machine(1);
+  machine.energy = EnergyConstants{1, 0, 0, 0, 0, 1.125e-9};
+  const workloads::Workload workload = toy::workload({1000});
+  const schedules::Plan plan = toy::one_cta_each(workload);
+  KernelProfile kernel = toy::kernel(1);
+  kernel.mma_rows = 8;
+  machine.mma_sync_flops = 8e9;
+  kernel.bytes_in_flight = 1'000'000;
+  const double seconds = simulate(workload, plan, machine, kernel).seconds;
+  ASSERT_NEAR(seconds, 1e-3, 5e-6);
+  const auto limited = [&](double watts) {
+    machine.energy->limit_watts = watts;
+    const schedules::Timeline timeline = simulate(workload, plan, machine, kernel);
+    EXPECT_NEAR(energy(workload, plan, timeline, machine, kernel)->total() / timeline.seconds, std::min(watts, 10.0),
+                0.1);
+    return timeline.seconds;
+  };
+  EXPECT_EQ(limited(11), seconds);
+  EXPECT_NEAR(limited(5.5), seconds * std::cbrt(2), 0.01 * seconds) << "half of what is above idle";
+  machine.energy->limit_watts = 0.5;
+  EXPECT_EQ(simulate(workload, plan, machine, kernel).seconds, seconds) << "no clock is slow enough";
 }
 
 TEST(Energy, IsUnknownWithoutConstantsAndOnCudaCores) {
