@@ -57,7 +57,9 @@ double Engine::ring_fill_seconds(double bytes, const Fill& start) const {
   const double further = std::ceil(std::min(bytes, law.bytes_in_flight) / tile) - 1;
   const double seconds = latency + transfer + further * kernel_->first_round_seconds;
   if (start.arithmetic_bound) return seconds;
-  return seconds + further * std::max(law.refill_seconds, transfer) - std::min(bytes, law.bytes_in_flight) / lone;
+  // Not before it was asked for, as a window of one tile whose arithmetic takes longer than a latency would have it.
+  const double counted = std::min(bytes, law.bytes_in_flight) / lone;
+  return std::max(0.0, seconds + further * std::max(law.refill_seconds, transfer) - counted);
 }
 
 /// Latency before a stream of `bytes` that nothing hides.

@@ -56,6 +56,16 @@ TEST(Start, OnlyTilesThatFollowAnotherInTheirStageWaitForLatencies) {
   EXPECT_NEAR(seconds(40, kernel), 2.9 * kUs, kTolerance * kUs);
 }
 
+TEST(Start, AWindowOfOneTileDoesNotComeBeforeItIsAskedFor) {
+  KernelProfile kernel = ring(200);
+  kernel.bytes_in_flight = 10'000;
+  kernel.first_round_seconds = 0;
+  kernel.exposed_latencies = 0;
+  EXPECT_GT(seconds(10, kernel), 2 * kUs);  // its arithmetic
+  kernel.chain_clocks = 90;
+  EXPECT_GT(seconds(10, kernel), 0.9 * kUs);
+}
+
 TEST(Start, WhereTheMemoryIsFullTilesComeAtItsRate) {
   Machine machine = toy::machine(1);
   machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;  // 1 us a tile
