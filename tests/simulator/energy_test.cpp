@@ -41,7 +41,7 @@ TEST(Energy, EachPartIsItsConstantTimesWhatThePlanTakes) {
   EXPECT_DOUBLE_EQ(joules.total(), 51.5 + 282e-6);
 }
 
-// 1,000 tokens of 1,000 bytes by 8 rows: 8 MFLOP in 1 ms of arithmetic, 9 W at 1 nJ/FLOP besides 1 W of idling.
+// 1,000 tokens of 1,000 bytes by 8 rows: 8 MFLOP in 1 ms of arithmetic, 9 W at 1.125 nJ/FLOP besides 1 W of idling.
 TEST(Energy, AboveThePowerLimitClocksGoDownUntilCallsTakeNoMore) {
   Machine machine = toy::machine(1);
   machine.energy = EnergyConstants{1, 0, 0, 0, 0, 1.125e-9};
