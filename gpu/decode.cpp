@@ -179,7 +179,7 @@ void Decoder::synchronize() {
   if (words[1] != 0) {
     s.workspace.reset_control();
     throw DeviceError(
-        fmt::format("the host CTA of the output with slot {} waited in vain for its peers", words[1] - 1));
+        fmt::format("the CTA that merges the output with slot {} waited in vain for its peers", words[1] - 1));
   }
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] == 0) continue;

@@ -96,7 +96,7 @@ struct LaunchOptions {
   bool replayable = false;
   /// K and V are read again soon (simulator::keeps_kv_in_l2() says of a plan's own lists); else L2 drops them first.
   bool keep_kv_in_l2 = false;
-  double wait_seconds = 2;  ///< most that a host CTA waits for its peers
+  double wait_seconds = 2;  ///< most that a merge waits for other CTAs
   bool record = false;      ///< launches write down when what begins and ends: Decoder::recording()
   // Test hooks.
   std::uint32_t delay_seed = 0;    ///< not 0: CTAs start after pseudo-random pauses
@@ -143,7 +143,7 @@ class Decoder {
   void capture(const std::vector<DevicePointers>& pointers);
   void replay();
 
-  /// Waits for the stream. Throws DeviceError if a kernel failed, if a host CTA waited in vain, or if an output's
+  /// Waits for the stream. Throws DeviceError if a kernel failed, if a merge waited in vain, or if an output's
   /// arrivals are incomplete; the workspace is then reset and can be used again.
   void synchronize();
 

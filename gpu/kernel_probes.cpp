@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -116,6 +117,7 @@ class ConfigProbes {
     }
     items_of_rounds(probe_.masked);
     waves();
+    single_item_merges({2, 8});  // all are resident
   }
 
   void lists() {
@@ -174,10 +176,14 @@ class ConfigProbes {
            true);
   }
 
+  void single_item_merges(std::initializer_list<std::int32_t> all_parts) {
+    if (find_single_item_kernel(workload(1, round_), probe_.config) == nullptr) return;
+    for (const std::int32_t parts : all_parts) time_parts(ProbeKind::splits, parts, false);
+  }
+
   void merges() {
-    const bool has_single = find_single_item_kernel(workload(1, round_), probe_.config) != nullptr;
+    single_item_merges({2, 8, 32});
     for (const std::int32_t parts : {2, 8, 32}) {
-      if (has_single) time_parts(ProbeKind::splits, parts, false);
       for (const ProbeKind kind : {ProbeKind::splits, ProbeKind::host, ProbeKind::kernel, ProbeKind::lone_kernel}) {
         time_parts(kind, parts, true);
       }

@@ -80,6 +80,7 @@ DecodeParams decode_params(const Workload& workload, const KvAddressing& address
   params.items = reinterpret_cast<const DeviceItem*>(workspace.tables.get());
   params.partials = workspace.partials.get();
   params.partial_sums = workspace.partial_sums.get();
+  params.packets = workspace.packets.get();
   params.queue = workspace.control.get();
   params.error = workspace.control.get() + 1;
   params.arrivals = workspace.control.get() + 2;
@@ -272,7 +273,9 @@ Workspace::Workspace(const Capacity& room) : capacity(room) {
                                    kMostItemsAhead * sizeof(DeviceItem));
   partials = DeviceBuffer<float>(slots * rows * static_cast<std::size_t>(capacity.value_dim));
   partial_sums = DeviceBuffer<float>(slots * kMostCluster * rows * 2);
-  control = DeviceBuffer<std::uint32_t>(2 + slots * kMostCluster);
+  control = DeviceBuffer<std::uint32_t>(2 + slots * kCountersPerSlot);
+  packets =
+      DeviceBuffer<std::byte>(slots * (rows / 8) * static_cast<std::size_t>(capacity.value_dim / 16) * kPacketBytes);
   reset_control();
 }
 

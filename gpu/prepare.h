@@ -24,12 +24,16 @@ namespace splitwave::gpu {
 struct Workspace {
   explicit Workspace(const Capacity& capacity);
   std::size_t merges_offset() const { return static_cast<std::size_t>(capacity.items) * sizeof(DeviceItem); }
-  void reset_control() { control.fill_bytes(0); }
+  void reset_control() {
+    control.fill_bytes(0);
+    packets.fill_bytes(0xff);
+  }
 
   Capacity capacity;
   DeviceBuffer<std::byte> tables;  ///< items, then merges, then room for kernels that read ahead of the items
   DeviceBuffer<float> partials;
   DeviceBuffer<float> partial_sums;
+  DeviceBuffer<std::byte> packets;      ///< as kernels/packets.cuh has them, none there between launches
   DeviceBuffer<std::uint32_t> control;  ///< queue, error, arrivals
 };
 

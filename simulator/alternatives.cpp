@@ -64,6 +64,10 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
                           &kernel.single_item_merge_seconds_per_split, &kernel.single_item_merge_batch_seconds}) {
     *seconds *= share;
   }
+  if (costs.single_item_merge_seconds >= 0) {
+    kernel.single_item_merge_seconds = costs.single_item_merge_seconds;
+    kernel.single_item_merge_seconds_per_split = costs.single_item_merge_seconds_per_split;
+  }
   return kernel;
 }
 

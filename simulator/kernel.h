@@ -156,6 +156,8 @@ struct ClusterCosts {
   double later_start_seconds = 0;        ///< KernelProfile::later_start_seconds
   std::int32_t single_item_registers_per_thread = 0;  ///< KernelProfile's
   std::int64_t single_item_shared_bytes = 0;
+  double single_item_merge_seconds = -1;  ///< KernelProfile's, as the next; negative: both are those of single CTAs
+  double single_item_merge_seconds_per_split = 0;
 };
 
 /// One variant of a kernel file: a kernel and the geometries that it is for.

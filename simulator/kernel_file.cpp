@@ -154,9 +154,13 @@ void read_config(KernelVariant& variant, Constants& constants) {
   const std::vector<double> later = of_clusters("later_start", "ns", 1e-9, 1e6);
   const std::vector<double> registers = of_clusters("single_item_registers_per_thread", "register", 1, 512);
   const std::vector<double> shared = of_clusters("single_item_shared_memory", "byte", 1, 1 << 28);
+  const bool merges = constants.has("cluster_merge");
+  const std::vector<double> merge = of_clusters("cluster_merge", "ns", 1e-9, 1e6);
+  const std::vector<double> per_split = of_clusters("cluster_merge_per_split", "ns", 1e-9, 1e6);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     variant.clusters.push_back({sizes[i], fixed[i], single[i], crowded[i], later[i],
-                                static_cast<std::int32_t>(registers[i]), static_cast<std::int64_t>(shared[i])});
+                                static_cast<std::int32_t>(registers[i]), static_cast<std::int64_t>(shared[i]),
+                                merges ? merge[i] : -1, per_split[i]});
   }
 }
 

@@ -8,6 +8,7 @@
 #include "gpu/kernels/items.cuh"
 #include "gpu/kernels/loader.cuh"
 #include "gpu/kernels/owed_merges.cuh"
+#include "gpu/kernels/packets.cuh"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/recorder.cuh"
@@ -184,7 +185,6 @@ __device__ __forceinline__ void run_single_item(const Cta<Config>& cta, std::uin
   const ChunkRange range = chunk_range<Config>(item, cta.shift(), cta.rank, cta.warp, 0);
   QueryFragments<Config> q = {};
   Accumulator<Config> acc;
-  Pending pending;
   int priming = Config::kStages;
   int stage = 0;
   if (!wait_after_fill) request_queries(cta, rows);
@@ -193,9 +193,17 @@ __device__ __forceinline__ void run_single_item(const Cta<Config>& cta, std::uin
   if constexpr (kRecords) begin_item(cta, cta.worker);
   stream_item<Config>(cta, item, range, rows, q, ring, loader, priming, wait_after_fill, stage, acc);
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
-  combine_single_item(cta, rows, item.parts > 1 ? item.slot_begin + item.part : -1, acc);
+  const bool split = item.parts > 1;
+  const bool by_packets = split && merges_packets(cta);
+  const std::uint32_t ticket = by_packets ? take_ticket(cta, item) : 0;
+  combine_single_item(cta, rows, split ? item.slot_begin + item.part : -1, acc);
   if constexpr (kRecords) end_item(cta);
-  merge_items(cta, item, true, pending);
+  if constexpr (kLeavesPackets<Config>) {
+    if (by_packets) merge_if_last(cta, item, rows, ticket);
+  } else {
+    Pending pending;
+    merge_items(cta, item, true, pending);
+  }
 }
 
 /// List after list: the worker's own, or what the queue gives it.

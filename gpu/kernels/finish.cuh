@@ -5,6 +5,7 @@
 #include "gpu/kernels/combine.cuh"
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/items.cuh"
+#include "gpu/kernels/packets.cuh"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/tile.cuh"
 
@@ -58,7 +59,7 @@ __device__ __forceinline__ void store_warp(const Cta<Config>& cta, const Accumul
 }
 
 /// Where combined fragments go.
-enum class Sink { ranks, partial, output };
+enum class Sink { ranks, partial, packet, output };
 
 /// Sends a fragment to the CTA of the cluster that finishes it. Two receive buffers in turn are enough: whoever sends
 /// item i + 2 has all of item i + 1, so every CTA has finished item i.
@@ -91,6 +92,8 @@ __device__ __forceinline__ void hand_on_fragment(const Cta<Config>& cta, int fra
       cta.lane < 4 && (fragment % Config::kDimTiles == 0 || (fragment & (cta.fragments_per_rank() - 1)) == 0);
   if (sink == Sink::ranks) {
     send_fragment(cta, buffer, fragment, value, sums, with_sums);
+  } else if (kLeavesPackets<Config> && sink == Sink::packet) {
+    put_packet(cta, slot, fragment, value, sums);
   } else {
     __stcg(reinterpret_cast<float4*>(cta.partial(slot)) + fragment * 32 + cta.lane, value);
     if (with_sums) {
@@ -236,7 +239,7 @@ __device__ __forceinline__ void combine_ranks(const Cta<Config>& cta, const Rows
       if (local >= kPerRank) continue;
       const int fragment = cta.rank / kRanksPerFragment * kPerRank + local;
       const auto weights = weigh<kCluster>(received_sums + fragment / Config::kDimTiles * 4, Config::kSumBytes / 16);
-      const Sink sink = slot < 0 ? Sink::output : Sink::partial;
+      const Sink sink = slot < 0 ? Sink::output : merges_packets(cta) ? Sink::packet : Sink::partial;
       const auto o = [&](int) { return gather(received + local * 32, kPerRank * 32, weights); };
       if constexpr (Config::kWholeItem) {
         put_tile<1, 1>(cta, fragment / Config::kDimTiles, fragment % Config::kDimTiles, weights.maximum, weights.sum,

@@ -81,6 +81,15 @@ enum DependentLaunch : std::uint32_t {
   kTriggerLate = 8,    ///< let it start when the last item's K and V are read
 };
 
+/// Counters for each slot: as many as its row blocks have ranks, and half of the tickets that an output may need, which
+/// has two slots or more (packets.cuh).
+inline constexpr std::int32_t kCountersPerSlot = 16;
+
+/// Of a partial result in packets (packets.cuh), in bytes: for each fragment of 8 rows by 16 elements these, then the
+/// maxima and sums of its pairs of rows.
+inline constexpr std::int32_t kPacketSums = 512;
+inline constexpr std::int32_t kPacketBytes = kPacketSums + 64;
+
 /// What the tests ask for, a set of bits; 0 in normal use. A kernel looks at these before it reads where the rest
 /// stands: that is in a line of the constant cache that nothing else needs.
 enum TestHooks : std::uint32_t {
@@ -139,10 +148,10 @@ struct DecodeParams {
   const DeviceItem* items = nullptr;
   float* partials = nullptr;          ///< [slot][row block][fragment][lane][4], unnormalised
   float* partial_sums = nullptr;      ///< [slot][row block][cluster rank][row][max, sum]
-  std::uint32_t* arrivals = nullptr;  ///< [slot][row block][cluster rank], 0 between launches
+  std::uint32_t* arrivals = nullptr;  ///< [slot][row block][cluster rank] or tickets (packets.cuh), 0 between launches
   std::int32_t lists = 0;
-  std::int32_t workers = 0;        ///< CTAs (clusters) that take lists from the queue; 0: list i is CTA i
-  std::uint32_t* queue = nullptr;  ///< next list of a queue, 0 between launches
+  std::int32_t workers = 0;  ///< CTAs (clusters) that take lists from the queue; 0: list i is CTA i
+  void* packets = nullptr;   ///< packets.cuh: [slot][fragment]; none is there between launches
 
   const std::int32_t* block_table = nullptr;
   std::int64_t head_stride = 0;  ///< bytes from a KV head to the next (paged only)
@@ -151,7 +160,8 @@ struct DecodeParams {
   std::int32_t page_shift = -1;  ///< log2(page_size) if that is whole, else -1
   std::int32_t causal = 0;
   std::int32_t window = 0;             ///< a query sees no position this far or farther; 0: no window
-  std::uint64_t wait_nanoseconds = 0;  ///< most that a host CTA waits
+  std::uint64_t wait_nanoseconds = 0;  ///< most that a merge waits
+  std::uint32_t* queue = nullptr;      ///< next list of a queue, 0 between launches
   std::uint32_t* error = nullptr;      ///< 0, or 1 + slot_begin of the merge that waited in vain
   std::uint64_t* visits = nullptr;     ///< [item of the table]: counts executions
 

@@ -149,6 +149,30 @@ __device__ __forceinline__ std::uint32_t increment(std::uint32_t* counter, std::
   return old;
 }
 
+/// The same without any order.
+__device__ __forceinline__ std::uint32_t increment_relaxed(std::uint32_t* counter, std::uint32_t last) {
+  std::uint32_t old = 0;
+  asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(old) : "l"(counter), "r"(last) : "memory");
+  return old;
+}
+
+/// 16 bytes that other CTAs may be writing, as a whole and without any order.
+__device__ __forceinline__ float4 load_whole(const char* from) {
+  unsigned __int128 value = 0;
+  asm volatile("ld.relaxed.gpu.global.b128 %0, [%1];" : "=q"(value) : "l"(from) : "memory");
+  return make_float4(__uint_as_float(static_cast<std::uint32_t>(value)),
+                     __uint_as_float(static_cast<std::uint32_t>(value >> 32)),
+                     __uint_as_float(static_cast<std::uint32_t>(value >> 64)),
+                     __uint_as_float(static_cast<std::uint32_t>(value >> 96)));
+}
+
+/// Writes 16 bytes that other CTAs may be reading.
+__device__ __forceinline__ void store_whole(char* to, const uint4& value) {
+  const unsigned __int128 low = value.x | static_cast<unsigned __int128>(value.y) << 32;
+  const unsigned __int128 high = value.z | static_cast<unsigned __int128>(value.w) << 32;
+  asm volatile("st.relaxed.gpu.global.b128 [%0], %1;" ::"l"(to), "q"(low | high << 64) : "memory");
+}
+
 __device__ __forceinline__ std::uint32_t load_acquire(const std::uint32_t* word) {
   std::uint32_t value = 0;
   asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");

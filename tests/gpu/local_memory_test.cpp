@@ -76,7 +76,7 @@ TEST_F(LocalMemory, NoFurtherKernelSpills) {
       {"d256 8 rows, 4 warps, masked", 48},
       {"d256 16 rows, 4 warps", 456},
       {"d256 16 rows, 4 warps, masked", 448},
-      {"d256 16 rows, 4 warps, one item", 32},
+      {"d256 16 rows, 4 warps, one item", 40},
       {"d256 alone 8 rows, 4 warps", 56},
       {"d256 alone 8 rows, 4 warps, masked", 48},
       {"d256 group 64 rows, 4 warps", 408},

@@ -199,6 +199,32 @@ TEST(AsRun, MergesOfListsOfOneItemCostWhatTheirKernelTakes) {
   EXPECT_EQ(merge_of("fixed-split:4+last_arriver"), 5e-6) << "not probed";
 }
 
+TEST(Alternatives, MergesOfClustersCostWhatWasProbedOfTheirSize) {
+  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:4q1s4k");
+  KernelFamily family = own();
+  const auto others = alternatives(family, workload, h200(), kAnyRows);
+  for (KernelVariant& variant : family.variants) {
+    for (ClusterCosts& costs : variant.clusters) {
+      if (costs.cluster == 1) continue;
+      costs.single_item_merge_seconds = costs.cluster * 1e-6;
+      costs.single_item_merge_seconds_per_split = costs.cluster * 1e-8;
+    }
+  }
+  const auto all = alternatives(family, workload, h200(), kAnyRows);
+  ASSERT_EQ(all.size(), others.size());
+  int clusters = 0;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].cluster == 1) {
+      EXPECT_EQ(all[i].single_item_merge_seconds, others[i].single_item_merge_seconds);
+      continue;
+    }
+    ++clusters;
+    EXPECT_EQ(all[i].single_item_merge_seconds, all[i].cluster * 1e-6);
+    EXPECT_EQ(all[i].single_item_merge_seconds_per_split, all[i].cluster * 1e-8);
+  }
+  EXPECT_GT(clusters, 10);
+}
+
 TEST(AsRun, RefusesQueuesOfTallTilesAndGridsThatAreNotResident) {
   const workloads::Workload tall = workloads::parse_spec("h=64/1,d=64:4q1s4k");
   const KernelProfile kernel = config("r4w4s3t32c1", tall);

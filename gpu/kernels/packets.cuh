@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merges across the items of single-item kernels in clusters. Partial results are left in packets that say by
+// themselves that they are there: a word of them that nobody has written is no number that arithmetic gives. So nobody
+// waits until what was written can be seen by others (0.35 us on Hopper), as in NCCL's LL protocol. Each warp takes a
+// ticket for its fragments before it writes them, and the one that takes an output's last ticket merges them: it waits
+// for nobody who has not begun, since all others have theirs.
+#pragma once
+
+#include "gpu/kernels/combine.cuh"
+#include "gpu/kernels/cta.cuh"
+#include "gpu/kernels/ptx.cuh"
+
+namespace splitwave::gpu {
+
+/// The first word of each 16 bytes of a packet that are not there. Memory is filled with it by bytes of 0xff, and a
+/// merge leaves it behind. As a float it is a NaN that no instruction makes; one that an input had becomes another.
+inline constexpr std::uint32_t kNotThere = 0xffffffffU;
+
+/// Whether launches of the config's kernel that merge by last arrivers do it so. Lists wait for other things
+/// (docs/kernels.md, "Versions"), and of single CTAs each warp has several fragments, whose instructions take what is
+/// won.
+template <class Config>
+inline constexpr bool kLeavesPackets = Config::kSingleItemCluster > 1 && !Config::kWholeItem;
+
+/// Whether this launch does.
+template <class Config>
+__device__ __forceinline__ bool merges_packets(const Cta<Config>& cta) {
+  return kLeavesPackets<Config> && cta.params.merge == InKernelMerge::last_arriver;
+}
+
+template <class Config>
+__device__ __forceinline__ char* packet(const Cta<Config>& cta, int slot, int fragment) {
+  return static_cast<char*>(cta.params.packets) +
+         (static_cast<std::int64_t>(slot) * Config::kFragments + fragment) * kPacketBytes;
+}
+
+/// A lane's 16 bytes of a packet that is there.
+__device__ __forceinline__ uint4 sixteen(const float4& value) {
+  return {min(__float_as_uint(value.x), kNotThere - 1), __float_as_uint(value.y), __float_as_uint(value.z),
+          __float_as_uint(value.w)};
+}
+
+/// Leaves a lane's part of a fragment. sums: of its first row, then of the second; lanes 0 to 3 leave them.
+template <class Config>
+__device__ __forceinline__ void put_packet(const Cta<Config>& cta, int slot, int fragment, const float4& value,
+                                           const float4& sums) {
+  char* to = packet(cta, slot, fragment);
+  ptx::store_whole(to + cta.lane * 16, sixteen(value));
+  if (cta.lane < 4) ptx::store_whole(to + kPacketSums + cta.lane * 16, sixteen(sums));
+}
+
+/// Fragments of each CTA, and its warps that have any.
+template <class Config>
+inline constexpr int kFragmentsPerRank =
+    Config::kFragments > Config::kSingleItemCluster ? Config::kFragments / Config::kSingleItemCluster : 1;
+template <class Config>
+inline constexpr int kWarpsWithFragments =
+    kFragmentsPerRank<Config> < Config::kWarps ? kFragmentsPerRank<Config> : Config::kWarps;
+
+/// The warp's ticket for its fragments of the item, from 0 on, in lane 0. The answer takes a trip to L2: ask early.
+template <class Config>
+__device__ __forceinline__ std::uint32_t take_ticket(const Cta<Config>& cta, const DeviceItem& item) {
+  constexpr int kWarps = kWarpsWithFragments<Config>;
+  static_assert(kWarps * Config::kSingleItemCluster <= 2 * kCountersPerSlot);  // an output has two slots or more
+  if (cta.lane != 0 || cta.warp >= kWarps) return 0;
+  return ptx::increment_relaxed(cta.params.arrivals + item.slot_begin * kCountersPerSlot + cta.rank * kWarps + cta.warp,
+                                item.parts - 1U);
+}
+
+/// Between two looks at the clock, which take longer than a poll.
+inline constexpr int kPollsUntimed = 64;
+
+/// Whether a warp that has polled `polls` times, from 1 on, has waited too long. since: when it looked first.
+template <class Config>
+__device__ __forceinline__ bool waited_too_long(const Cta<Config>& cta, int polls, std::uint64_t& since) {
+  if (polls % kPollsUntimed != 0) return false;
+  const std::uint64_t now = ptx::nanoseconds();
+  if (polls == kPollsUntimed) since = now;
+  return now - since > cta.params.wait_nanoseconds;
+}
+
+/// Takes kAhead packets of a fragment, parts [first, ...) of the item's output. False: they have not come in time.
+template <int kAhead, class Config>
+__device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const DeviceItem& item, int first, int fragment,
+                                             float4 (&sums)[kAhead], float4 (&o)[kAhead]) {
+  std::uint64_t since = 0;
+  for (int polls = 1;; ++polls) {
+    std::uint32_t greatest = 0;
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      sums[i] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
+      o[i] = make_float4(0, 0, 0, 0);
+      if (first + i < item.parts) {
+        const char* from = packet(cta, item.slot_begin + first + i, fragment);
+        sums[i] = ptx::load_whole(from + kPacketSums + (cta.lane & 3) * 16);
+        o[i] = ptx::load_whole(from + cta.lane * 16);
+      }
+    }
+#pragma unroll
+    for (int i = 0; i < kAhead; ++i) {
+      greatest = max(greatest, max(__float_as_uint(sums[i].x), __float_as_uint(o[i].x)));
+    }
+    if (__all_sync(~0U, greatest != kNotThere)) return true;
+    if (waited_too_long(cta, polls, since)) return false;
+  }
+}
+
+/// Marks the output's packets of a fragment as not there, for the next launch.
+template <class Config>
+__device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const DeviceItem& item, int fragment) {
+  const uint4 nothing = {kNotThere, kNotThere, kNotThere, kNotThere};
+#pragma unroll 4
+  for (int part = 0; part < item.parts; ++part) {
+    char* at = packet(cta, item.slot_begin + part, fragment);
+    ptx::store_whole(at + cta.lane * 16, nothing);
+    if (cta.lane < 4) ptx::store_whole(at + kPacketSums + cta.lane * 16, nothing);
+  }
+}
+
+/// Merges the warp's fragments of the item's output one after the other, each in the order of its parts, of which it
+/// asks for kAhead at a time and adds as many as other merges do.
+template <int kAhead, class Config>
+__device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows) {
+  static_assert(kAhead % kFarBatch == 0);
+#pragma unroll 1
+  for (int local = cta.warp; local < kFragmentsPerRank<Config>; local += Config::kWarps) {
+    const int fragment = cta.first_fragment() + local;
+    Running run;
+#pragma unroll 1
+    for (int first = 0; first < item.parts; first += kAhead) {
+      float4 sums[kAhead];
+      float4 o[kAhead];
+      if (!take_packets<kAhead>(cta, item, first, fragment, sums, o)) {
+        if (cta.lane == 0) atomicCAS(cta.params.error, 0U, 1U + item.slot_begin);
+        return;
+      }
+#pragma unroll
+      for (int i = 0; i < kAhead; i += kFarBatch) {
+        add_batch(*reinterpret_cast<const float4(*)[kFarBatch]>(&sums[i]),
+                  *reinterpret_cast<const float4(*)[kFarBatch]>(&o[i]), run);
+      }
+    }
+    write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
+    forget_packets(cta, item, fragment);
+  }
+}
+
+/// Merges the item's output if the warp's ticket is the last one. Of many parts as many loads are under way as
+/// registers allow: with d = 128 three batches, since two make the compiler keep fewer registers for the stream, which
+/// becomes up to 4 % slower.
+template <class Config>
+__device__ __forceinline__ void merge_if_last(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                              std::uint32_t ticket) {
+  constexpr int kMostAhead = (Config::kHeadDim > 128 || Config::kResident > 2 ? 1
+                              : Config::kHeadDim == 128                       ? 3
+                                                                              : 2) *
+                             kFarBatch;
+  if (cta.warp >= kWarpsWithFragments<Config> || __shfl_sync(~0U, ticket, 0) + 1 != item.parts) return;
+  if (kMostAhead > kFarBatch && item.parts > kFarBatch) {
+    merge_packets<kMostAhead>(cta, item, rows);
+  } else {
+    merge_packets<kFarBatch>(cta, item, rows);
+  }
+}
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merges of partial results that say by themselves that they are there (gpu/kernels/packets.cuh).
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "cpu_reference/oracle.h"
+#include "gpu/decode.h"
+#include "schedules/schedules.h"
+#include "tests/gpu/judged_run.h"
+#include "tests/support/battery.h"
+#include "workloads/tensors.h"
+
+namespace splitwave::gpu {
+namespace {
+
+using schedules::Plan;
+using testing::expect_exact;
+using testing::same_bits;
+using workloads::Workload;
+
+class PacketMerge : public testing::DeviceTest {};
+
+Plan plan_of(const Workload& w, const KernelConfig& v, const std::string& name) {
+  return schedules::make_plan(name, w, testing::grid_for(w, v));
+}
+
+/// Fewer and more parts than a warp asks for at a time, in every kernel for one item a list.
+TEST_F(PacketMerge, OfFewAndManyParts) {
+  int runs = 0;
+  for (const workloads::Geometry& g : {testing::geometry(16, 2, 128), testing::geometry(14, 1, 128),
+                                       testing::geometry(3, 1, 64), testing::geometry(20, 2, 256)}) {
+    const Workload w = testing::decode("packets", g, {2600, 2600});
+    const workloads::Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+    const auto reference = cpu_reference::attend(w, tensors);
+    for (const std::int32_t cluster : {1, 2, 8}) {
+      for (const KernelConfig& v : testing::one_of_each_kind(w, cluster)) {
+        for (const char* name : {"fixed-split:2", "fixed-split:8", "fixed-split:9", "fixed-split:17"}) {
+          if (v.stages == 1) continue;  // takes no splits
+          expect_exact(w, tensors, reference, plan_of(w, v, std::string(name) + "+last_arriver"), v);
+          ++runs;
+        }
+      }
+    }
+  }
+  EXPECT_GE(runs, 48);
+}
+
+struct Step {
+  Plan plan;
+  KernelConfig config;
+  HostResult alone;
+};
+
+/// One workspace for plans whose packets lie elsewhere, and for others in between: each launch leaves none behind.
+TEST_F(PacketMerge, PlansInTurnLeaveNothingBehind) {
+  const Workload w = testing::decode("turns", testing::geometry(16, 2, 128), {5000, 5000});
+  const workloads::Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  std::vector<Step> steps;
+  Capacity capacity;
+  for (const std::int32_t cluster : {1, 4}) {
+    for (const KernelConfig& v : testing::one_of_each_kind(w, cluster)) {
+      if (v.stages == 1) continue;
+      for (const char* name : {"fixed-split:7+last_arriver", "lean+host_cta", "fixed-split:3+last_arriver",
+                               "fixed-split:5+kernel", "fixed-split:20+last_arriver"}) {
+        const Plan plan = plan_of(w, v, name);
+        if (plan.merge == schedules::MergeKind::host_cta && plan.ctas() > residency(w, v).workers) continue;
+        const Capacity own = capacity_of(w, plan, v);
+        capacity.items = std::max(capacity.items, own.items);
+        capacity.merges = std::max(capacity.merges, own.merges);
+        capacity.partials = std::max(capacity.partials, own.partials);
+        capacity.row_tiles = std::max(capacity.row_tiles, own.row_tiles);
+        steps.push_back({plan, v, run(w, tensors, plan, v)});
+      }
+    }
+  }
+  ASSERT_GE(steps.size(), 8U);
+  DeviceTensors on_device = DeviceTensors::upload(w, tensors);
+  Decoder decoder(capacity);
+  for (int round = 0; round < 3; ++round) {
+    for (const Step& step : steps) {
+      decoder.poison_partials();
+      decoder.set_plan(w, on_device.addressing(), step.plan, step.config);
+      for (int launch = 0; launch < 20; ++launch) decoder.launch(on_device.pointers(0));
+      decoder.synchronize();
+      on_device.poison_outputs();
+      decoder.launch(on_device.pointers(0));
+      decoder.synchronize();
+      EXPECT_TRUE(same_bits(on_device.download(), step.alone)) << step.plan.schedule << " " << to_string(step.config);
+    }
+    std::rotate(steps.begin(), steps.begin() + 3, steps.end());
+  }
+}
+
+}  // namespace
+}  // namespace splitwave::gpu
