@@ -9,6 +9,7 @@
 #include "gpu/kernels/combine.cuh"
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/ptx.cuh"
+#include "gpu/kernels/recorder.cuh"
 
 namespace splitwave::gpu {
 
@@ -161,6 +162,7 @@ __device__ __forceinline__ void merge_if_last(const Cta<Config>& cta, const Devi
   } else {
     merge_packets<kFarBatch>(cta, item, rows);
   }
+  if constexpr (kRecords) record_merge(cta, item.slot_begin);
 }
 
 }  // namespace splitwave::gpu
