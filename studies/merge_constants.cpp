@@ -19,24 +19,30 @@ std::int32_t fragments_of(const ProbedConfig& probed) {
   return probed.config.row_tiles * probed.geometry.value_dim / 16;
 }
 
-/// By how many nanoseconds an output in so many parts takes longer than an item; nothing if that was not probed. By
-/// kernels that run any plan, or by those for lists of one item.
-std::optional<double> more(const ProbeTimes& times, std::int32_t cluster, bool any_plan, std::int32_t parts) {
-  const auto split = times.find(cluster, any_plan, ProbeKind::splits, parts);
-  if (!split) return {};
-  return *split - times.at(cluster, any_plan, ProbeKind::item, times.round(cluster));
+/// What a last arriver's merge takes, in nanoseconds.
+struct LastArriver {
+  double merge = 0;
+  double per_split = 0;
+};
+
+/// By kernels that run any plan, or by those for lists of one item; nothing if that was not probed.
+std::optional<LastArriver> last_arriver(const ProbeTimes& times, std::int32_t cluster, bool any_plan, double flag_ns) {
+  if (!times.find(cluster, any_plan, ProbeKind::splits, 2)) return {};
+  const double one = times.at(cluster, any_plan, ProbeKind::item, times.round(cluster));
+  const auto more = [&](std::int32_t parts) { return times.at(cluster, any_plan, ProbeKind::splits, parts) - one; };
+  const double per_split = (more(8) - more(2)) / 6;
+  return LastArriver{more(2) - 2 * per_split - flag_ns, per_split};
 }
 
 /// The constants of single CTAs.
 void add_last_arriver(const ProbeTimes& times, bool any_plan, double flag_ns, const std::string& prefix,
                       ConstantList& list) {
-  const auto two = more(times, 1, any_plan, 2);
-  if (!two) return;
-  const double eight = more(times, 1, any_plan, 8).value();
-  const double per_split = (eight - *two) / 6;
-  list.add_ns(prefix + "merge", *two - 2 * per_split - flag_ns);
-  list.add_ns(prefix + "merge_per_split", per_split);
-  list.add_ns(prefix + "merge_batch", (more(times, 1, any_plan, 32).value() - eight - 24 * per_split) / 3);
+  const auto found = last_arriver(times, 1, any_plan, flag_ns);
+  if (!found) return;
+  list.add_ns(prefix + "merge", found->merge);
+  list.add_ns(prefix + "merge_per_split", found->per_split);
+  const double further = times.at(1, any_plan, ProbeKind::splits, 32) - times.at(1, any_plan, ProbeKind::splits, 8);
+  list.add_ns(prefix + "merge_batch", (further - 24 * found->per_split) / 3);
 }
 
 /// Of kernels that run any plan, of those for lists of one item, and of these by the size of their clusters.
@@ -45,14 +51,14 @@ void add_last_arrivers(const ProbedConfig& probed, const ProbeTimes& times, doub
   // Masked, no plan has a kernel for lists of one item.
   if (!probed.resources.front().single_item) return;
   add_last_arriver(times, false, flag_ns, "single_item_", list);
+  if (probed.clusters.size() < 2) return;  // single CTAs' say it all
   Json merge = Json::array();
   Json per_split = Json::array();
   for (const std::int32_t cluster : probed.clusters) {
-    const auto two = more(times, cluster, false, 2);
-    if (!two) return;  // points of before clusters were probed
-    const double each = (more(times, cluster, false, 8).value() - *two) / 6;
-    merge.push_back(rounded(std::max(0.0, *two - 2 * each - flag_ns)));
-    per_split.push_back(rounded(std::max(0.0, each)));
+    const auto found = last_arriver(times, cluster, false, flag_ns);
+    if (!found) return;  // points of before clusters were probed
+    merge.push_back(rounded(std::max(0.0, found->merge)));
+    per_split.push_back(rounded(std::max(0.0, found->per_split)));
   }
   list.add("cluster_merge", "ns", merge);
   list.add("cluster_merge_per_split", "ns", per_split);
@@ -76,16 +82,16 @@ void add_shared(const ProbedConfig& probed, const ProbeTimes& times, double flag
 /// A kernel that merges: alone with one output, and with the partials of as many lists as the device has SMs, which are
 /// written and read through L2.
 void add_merge_kernel(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base, ConstantList& list) {
-  const auto beyond = [&](ProbeKind kind, std::int32_t parts, std::int32_t lists) {
+  const auto more = [&](ProbeKind kind, std::int32_t parts, std::int32_t lists) {
     return times.at(1, true, kind, parts) - times.at(1, true, ProbeKind::unmerged, lists);
   };
-  const double lone_two = beyond(ProbeKind::lone_kernel, 2, 2);
-  const double lone_eight = beyond(ProbeKind::lone_kernel, 8, 8);
+  const double lone_two = more(ProbeKind::lone_kernel, 2, 2);
+  const double lone_eight = more(ProbeKind::lone_kernel, 8, 8);
   const double lone = (lone_two + lone_eight) / 2;
   const double per_split = std::max(0.0, (lone_eight - lone_two) / 6);
   list.add_ns("merge_launch", lone - 5 * per_split + base.launch_later_seconds * 1e9);
   list.add_ns("merge_kernel_per_split", per_split);
-  const auto many = [&](std::int32_t parts) { return beyond(ProbeKind::kernel, parts, gpu::kMergedLists); };
+  const auto many = [&](std::int32_t parts) { return more(ProbeKind::kernel, parts, gpu::kMergedLists); };
   const double bytes = static_cast<double>(simulator::partial_row_bytes(probed.geometry)) *
                        (8 * probed.config.row_tiles * gpu::kMergedLists);
   const double traffic = (many(2) + many(8)) / 2 - lone;

@@ -55,6 +55,9 @@ struct Config {
   static constexpr int kDimTiles = kHeadDim / 16;
   /// A fragment is 16 output elements of 8 rows in fp32: 4 registers of a warp, 512 bytes.
   static constexpr int kFragments = kRowTiles * kDimTiles;
+  /// Those that each CTA of a single-item kernel's cluster finishes; if it has more CTAs, some finish none.
+  static constexpr int kFragmentsPerRank =
+      kSingleItemCluster > 1 && kFragments > kSingleItemCluster ? kFragments / kSingleItemCluster : 1;
   static constexpr int kBlockBytes = kTokens * 128;  ///< 64 elements of a tile's tokens
   static constexpr int kTileBytes = kTokens * kHeadDim * 2;
   static constexpr int kStageBytes = 2 * kTileBytes;  ///< K, then V

@@ -223,7 +223,7 @@ __device__ __forceinline__ void combine_ranks(const Cta<Config>& cta, const Rows
 #if __CUDA_ARCH__ >= 900
   constexpr int kCluster = Config::kSingleItemCluster;
   if constexpr (kCluster > 1) {
-    constexpr int kPerRank = Config::kFragments < kCluster ? 1 : Config::kFragments / kCluster;
+    constexpr int kPerRank = Config::kFragmentsPerRank;
     constexpr int kRanksPerFragment = Config::kFragments < kCluster ? kCluster / Config::kFragments : 1;
     if (cta.rank % kRanksPerFragment != 0) return;
     const std::uint32_t barrier = ptx::shared_address(cta.control().barriers);

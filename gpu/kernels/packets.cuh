@@ -50,13 +50,10 @@ __device__ __forceinline__ void put_packet(const Cta<Config>& cta, int slot, int
   if (cta.lane < 4) ptx::store_whole(to + kPacketSums + cta.lane * 16, sixteen(sums));
 }
 
-/// Fragments of each CTA, and its warps that have any.
-template <class Config>
-inline constexpr int kFragmentsPerRank =
-    Config::kFragments > Config::kSingleItemCluster ? Config::kFragments / Config::kSingleItemCluster : 1;
+/// Warps of each CTA that have fragments.
 template <class Config>
 inline constexpr int kWarpsWithFragments =
-    kFragmentsPerRank<Config> < Config::kWarps ? kFragmentsPerRank<Config> : Config::kWarps;
+    Config::kFragmentsPerRank < Config::kWarps ? Config::kFragmentsPerRank : Config::kWarps;
 
 /// The warp's ticket for its fragments of the item, from 0 on, in lane 0. The answer takes a trip to L2: ask early.
 template <class Config>
@@ -124,7 +121,7 @@ template <int kAhead, class Config>
 __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows) {
   static_assert(kAhead % kFarBatch == 0);
 #pragma unroll 1
-  for (int local = cta.warp; local < kFragmentsPerRank<Config>; local += Config::kWarps) {
+  for (int local = cta.warp; local < Config::kFragmentsPerRank; local += Config::kWarps) {
     const int fragment = cta.first_fragment() + local;
     Running run;
 #pragma unroll 1

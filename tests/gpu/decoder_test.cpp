@@ -18,6 +18,7 @@ namespace splitwave::gpu {
 namespace {
 
 using schedules::Plan;
+using testing::plan_of;
 using testing::same_bits;
 using workloads::Workload;
 
@@ -29,12 +30,6 @@ KernelConfig config_for(const Workload& w) {
     if (v.row_tiles == row_tiles && v.cluster == 1) return v;
   }
   return kernel_configs(w).front();
-}
-
-Plan plan_of(const Workload& w, const KernelConfig& v, const char* schedule) {
-  schedules::Grid grid = grid_of(w, v);
-  grid.tile_kv = 64;
-  return schedules::make_plan(schedule, w, grid);
 }
 
 HostResult launched(Decoder& decoder, DeviceTensors& tensors) {

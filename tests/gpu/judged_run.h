@@ -50,6 +50,11 @@ inline schedules::Grid grid_for(const workloads::Workload& w, const gpu::KernelC
   return grid;
 }
 
+/// The plan of a schedule by name.
+inline schedules::Plan plan_of(const workloads::Workload& w, const gpu::KernelConfig& v, const std::string& name) {
+  return schedules::make_plan(name, w, grid_for(w, v));
+}
+
 /// Runs and judges one plan. The message names what was run.
 inline void expect_exact(const workloads::Workload& w, const workloads::Tensors& tensors,
                          const cpu_reference::Result<double>& exact, const schedules::Plan& plan,

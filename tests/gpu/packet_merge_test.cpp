@@ -18,14 +18,11 @@ namespace {
 
 using schedules::Plan;
 using testing::expect_exact;
+using testing::plan_of;
 using testing::same_bits;
 using workloads::Workload;
 
 class PacketMerge : public testing::DeviceTest {};
-
-Plan plan_of(const Workload& w, const KernelConfig& v, const std::string& name) {
-  return schedules::make_plan(name, w, testing::grid_for(w, v));
-}
 
 /// Fewer and more parts than a warp asks for at a time, in every kernel for one item a list.
 TEST_F(PacketMerge, OfFewAndManyParts) {
@@ -38,7 +35,6 @@ TEST_F(PacketMerge, OfFewAndManyParts) {
     for (const std::int32_t cluster : {1, 2, 8}) {
       for (const KernelConfig& v : testing::one_of_each_kind(w, cluster)) {
         for (const char* name : {"fixed-split:2", "fixed-split:8", "fixed-split:9", "fixed-split:17"}) {
-          if (v.stages == 1) continue;  // takes no splits
           expect_exact(w, tensors, reference, plan_of(w, v, std::string(name) + "+last_arriver"), v);
           ++runs;
         }
@@ -62,7 +58,6 @@ TEST_F(PacketMerge, PlansInTurnLeaveNothingBehind) {
   Capacity capacity;
   for (const std::int32_t cluster : {1, 4}) {
     for (const KernelConfig& v : testing::one_of_each_kind(w, cluster)) {
-      if (v.stages == 1) continue;
       for (const char* name : {"fixed-split:7+last_arriver", "lean+host_cta", "fixed-split:3+last_arriver",
                                "fixed-split:5+kernel", "fixed-split:20+last_arriver"}) {
         const Plan plan = plan_of(w, v, name);

@@ -22,15 +22,11 @@ using workloads::Workload;
 
 class SharedMerge : public testing::DeviceTest {};
 
-Plan waiting_plan(const Workload& w, const KernelConfig& v, const std::string& name) {
-  return schedules::make_plan(name + "+host_cta", w, testing::grid_for(w, v));
-}
-
 /// Right, and the same bits whoever is late. Not if there are more CTAs than are resident.
 void expect_steady(const Workload& w, const KernelConfig& v, const std::string& name, int& runs) {
   Plan plan;
   try {
-    plan = waiting_plan(w, v, name);
+    plan = testing::plan_of(w, v, name + "+host_cta");
   } catch (const base::InputError&) {
     return;
   }

@@ -10,6 +10,7 @@
 #include "gpu/error.h"
 #include "schedules/schedules.h"
 #include "tests/gpu/device_fixture.h"
+#include "tests/gpu/judged_run.h"
 #include "tests/support/battery.h"
 #include "workloads/tensors.h"
 
@@ -39,9 +40,7 @@ std::vector<KernelConfig> kinds_of_workers(const Workload& w, std::int32_t clust
 
 /// The schedule's plan with this merge.
 Plan plan_for(const Workload& w, const KernelConfig& v, const char* name, MergeKind merge) {
-  schedules::Grid grid = grid_of(w, v);
-  grid.tile_kv = 64;
-  return schedules::make_plan(std::string(name) + '+' + to_string(merge), w, grid);
+  return testing::plan_of(w, v, std::string(name) + '+' + to_string(merge));
 }
 
 class Stress : public testing::DeviceTest {};
