@@ -58,15 +58,10 @@ void Engine::find_port_kinds() {
   reading_sms_.clear();
   if (!machine_->port_of_sm.empty()) {
     for (std::size_t cta = 0; cta < sm_of_cta_.size(); ++cta) {
-      if (has_tokens(static_cast<std::int32_t>(cta))) reading_sms_.push_back(sm_of_cta_[cta]);
+      if (has_tokens(*plan_, static_cast<std::int32_t>(cta))) reading_sms_.push_back(sm_of_cta_[cta]);
     }
   }
   limits_.kinds = port_kinds(*machine_, reading_sms_, plan_->lists() > resident_ctas());
-}
-
-bool Engine::has_tokens(std::int32_t list) const {
-  const std::span<const schedules::Item> items = plan_->list(list);
-  return std::any_of(items.begin(), items.end(), [](const schedules::Item& item) { return item.tokens() > 0; });
 }
 
 /// Whether the waves of the plan's lists fall out of step by themselves: those of kernels with rings whose lists are
@@ -164,7 +159,7 @@ void Engine::start_first_wave() {
     }
   }
   for (Slot& slot : slots_) {
-    slot.reads = slot.list >= 0 && has_tokens(slot.list);
+    slot.reads = slot.list >= 0 && has_tokens(*plan_, slot.list);
     if (slot.reads) busy_.reading += weight(slot);
   }
   streams_.reset(limits_, slots_.size());
@@ -273,7 +268,7 @@ double Engine::find_runs(std::int32_t end) {
   runs_.clear();
   double reading = 0;
   for (std::int32_t list = next_list_; list < end;) {
-    Run run{list + 1, has_tokens(list)};
+    Run run{list + 1, has_tokens(*plan_, list)};
     while (run.end < end && alike(*plan_, *work_, list, run.end)) ++run.end;
     if (run.reads) reading += run.end - list;
     runs_.push_back(run);

@@ -83,7 +83,6 @@ class Engine {
     double reading = 0;
     bool operator==(const CtaCount&) const = default;
   };
-  bool has_tokens(std::int32_t list) const;
   void make_groups(std::int32_t first_wave);
   bool falls_out_of_step() const;
   double out_of_step_bytes(std::int32_t index, double start_seconds, double bytes_per_second) const;

@@ -133,6 +133,12 @@ std::int32_t lists_with_items(const Plan& plan) {
   return count;
 }
 
+std::int32_t lists_with_tokens(const Plan& plan) {
+  std::int32_t count = 0;
+  for (std::int32_t list = 0; list < plan.lists(); ++list) count += has_tokens(plan, list) ? 1 : 0;
+  return count;
+}
+
 /// Of one row of an item: Q, and its result, which is a partial one where the plan has any.
 double row_bytes(const Workload& workload, const Plan& plan) {
   const workloads::Geometry& g = workload.geometry;
@@ -212,7 +218,8 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
   double rows = row_share(workload, machine);
   if (rows < 1) rows += in_step_share(workload, plan) * (1 - rows);
-  const double delivered = rows * stream_share(machine, std::min(plan.lists(), resident_ctas(plan, resident)));
+  const double delivered =
+      rows * stream_share(machine, std::min(lists_with_tokens(plan), resident_ctas(plan, resident)));
   work.law.plateau *= delivered;
   work.law.asymptote *= delivered;
   // By how much L2 is nearer than memory does not depend on how a kernel asks.

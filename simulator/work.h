@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "schedules/plan.h"
@@ -80,6 +81,12 @@ inline double arithmetic_tiles(const KernelProfile& kernel, std::int32_t tokens)
 inline double tiles_seconds(const KernelProfile& kernel, const Work& work, const schedules::Item& item) {
   const double per_token = work.seconds_per_byte[work.cost_of(item)].alone * work.bytes_per_token;
   return arithmetic_tiles(kernel, item.tokens()) * kernel.tile_tokens * per_token;
+}
+
+/// Whether a list reads anything.
+inline bool has_tokens(const schedules::Plan& plan, std::int32_t list) {
+  const std::span<const schedules::Item> items = plan.list(list);
+  return std::any_of(items.begin(), items.end(), [](const schedules::Item& item) { return item.tokens() > 0; });
 }
 
 /// CTAs of the plan at a time where so many fit.

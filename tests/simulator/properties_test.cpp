@@ -182,6 +182,16 @@ RC_GTEST_PROP(Simulator, EmptyCtasBehindTheOthersMakeNothingFaster, ()) {
   }
 }
 
+/// With 200 of them the others were taken for two to an SM, whose streams memory serves less well, and by that no longer
+/// for limited by arithmetic.
+TEST(Simulator, EmptyCtasAreNoStreams) {
+  const Machine machine = load_machine("h100-sxm-calibrated");
+  std::vector<std::int32_t> contexts(102, 1);
+  const double without = run_native("fa2-split", machine, 64, contexts).seconds;
+  contexts.resize(302, 0);
+  EXPECT_LE(without, slack(run_native("fa2-split", machine, 64, contexts).seconds));
+}
+
 RC_GTEST_PROP(Simulator, PermutingListsThatFillOneSmEachKeepsTheTime, ()) {
   // One GPC and one CTA per SM: all SMs are the same, so who sits where is nothing.
   Machine machine = real_machine();
