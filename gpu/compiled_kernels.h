@@ -13,8 +13,15 @@ std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry);
 
 /// Throws InputError if it is not compiled.
 const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config);
-/// The single-item kernel of the same config; null if there is none.
+/// The single-item kernel of the same config; null if there is none. workload: as the kernel sees it, of head pairs if
+/// the config is for such.
 const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config);
+
+/// Whether the plan, as the kernel sees it, is one for single-item kernels with so many rows and tokens.
+bool takes_single_items(const workloads::Workload& workload, const schedules::Plan& plan, const KernelConfig& config);
+
+/// Of the current device. Also allows the kernel its shared memory and clusters.
+Residency residency_of(const DecodeKernel& kernel, const KernelConfig& config);
 
 const MergeKernel& find_merge_kernel(const workloads::Geometry& geometry, std::int32_t row_tiles);
 

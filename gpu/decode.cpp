@@ -11,6 +11,7 @@
 #include "gpu/buffer.h"
 #include "gpu/encode.h"
 #include "gpu/error.h"
+#include "gpu/head_pairs.h"
 #include "gpu/launch.h"
 #include "gpu/prepare.h"
 #include "gpu/replay.h"
@@ -46,6 +47,8 @@ struct Decoder::State {
   std::int64_t encode(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                       const KernelConfig& config, const LaunchOptions& options, const Prepared& next);
   std::int64_t upload(std::int64_t items, const Prepared& next);
+  HostWork set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
+                    const KernelConfig& config, const LaunchOptions& options);
 
   Workspace workspace;
   Stream stream = make_stream();
@@ -54,6 +57,7 @@ struct Decoder::State {
   int next_staging = 0;
   KnownResidency known;
   Prepared current;
+  std::vector<std::int32_t> first_item;  ///< HeadPairs::first_item of the current plan, if it is of such
   GraphExec graph;
 };
 
@@ -118,22 +122,35 @@ std::int64_t Decoder::State::upload(std::int64_t items, const Prepared& next) {
   return static_cast<std::int64_t>(copied);
 }
 
-HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
-                           const KernelConfig& config, const LaunchOptions& options) {
-  State& s = *state_;
+/// The plan as the kernel sees it.
+HostWork Decoder::State::set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
+                                  const KernelConfig& config, const LaunchOptions& options) {
   HostWork work;
   const auto start = std::chrono::steady_clock::now();
   const std::optional<UniformPlan> uniform = uniform_plan(workload, addressing, plan, config, options);
   work.encode = seconds_since(start);
-  Prepared next = prepare(workload, addressing, plan, config, options, uniform, s.workspace, s.known);
+  Prepared next = prepare(workload, addressing, plan, config, options, uniform, workspace, known);
   const auto prepared = std::chrono::steady_clock::now();
-  const std::int64_t items = s.encode(workload, addressing, plan, config, options, next);
+  const std::int64_t items = encode(workload, addressing, plan, config, options, next);
   work.encode += seconds_since(prepared);
   // Nothing of the plan before has changed up to here; bad input has been told.
   const auto encoded = std::chrono::steady_clock::now();
-  work.uploaded_bytes = s.upload(items, next);
+  work.uploaded_bytes = upload(items, next);
   work.upload = seconds_since(encoded);
-  s.current = std::move(next);
+  current = std::move(next);
+  first_item.clear();
+  return work;
+}
+
+HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
+                           const KernelConfig& config, const LaunchOptions& options) {
+  if (config.kv_heads == 1) return state_->set_plan(workload, addressing, plan, config, options);
+  const auto start = std::chrono::steady_clock::now();
+  HeadPairs pairs = head_pairs(workload, addressing, plan, config);
+  const double paired = seconds_since(start);
+  HostWork work = state_->set_plan(pairs.workload, pairs.addressing, pairs.plan, config, options);
+  work.encode += paired;
+  state_->first_item = std::move(pairs.first_item);
   return work;
 }
 
@@ -199,7 +216,12 @@ std::vector<std::uint64_t> Decoder::visits() const {
 }
 
 schedules::Recording Decoder::recording() const {
-  return state_->current.recorder.read();
+  schedules::Recording recording = state_->current.recorder.read();
+  if (state_->first_item.empty()) return recording;
+  for (schedules::Stretch& stretch : recording.work) {
+    if (stretch.item >= 0) stretch.item = state_->first_item[static_cast<std::size_t>(stretch.item)];
+  }
+  return recording;
 }
 
 bool Decoder::uniform() const {

@@ -11,6 +11,7 @@
 #include "gpu/compiled_kernels.h"
 #include "gpu/cuda_check.h"
 #include "gpu/device.h"
+#include "schedules/head_pairs.h"
 
 namespace splitwave::gpu {
 
@@ -32,11 +33,12 @@ std::string name_without_cluster(const KernelConfig& config) {
 }
 
 std::string to_string(const KernelConfig& config) {
-  return fmt::format("{}c{}", name_without_cluster(config), config.cluster);
+  const std::string name = fmt::format("{}c{}", name_without_cluster(config), config.cluster);
+  return config.kv_heads > 1 ? fmt::format("{}h{}", name, config.kv_heads) : name;
 }
 
 std::int64_t KernelConfig::bytes_in_flight(const workloads::Geometry& geometry) const {
-  return std::int64_t{warps} * stages * tokens * workloads::kv_bytes_per_token(geometry);
+  return std::int64_t{warps} * stages * tokens * workloads::kv_bytes_per_token(geometry) * kv_heads;
 }
 
 KernelConfig parse_kernel_config(std::string_view text) {
@@ -59,6 +61,10 @@ KernelConfig parse_kernel_config(std::string_view text) {
       throw InputError(fmt::format("kernel config '{}': expected the form r1w4s4t16c1", text));
     }
     at = result.ptr;
+  }
+  if (std::string_view(at, static_cast<std::size_t>(end - at)) == "h2") {
+    config.kv_heads = schedules::kHeadsOfPair;
+    at = end;
   }
   if (at != end) throw InputError(fmt::format("kernel config '{}': expected the form r1w4s4t16c1", text));
   return config;
@@ -162,11 +168,18 @@ std::span<const DecodeKernel> single_item_kernels_for(const workloads::Geometry&
   return f16 ? f16_d128_single_item_kernels() : bf16_d128_single_item_kernels();
 }
 
+/// g: as the kernels see it, of heads of twice the dims.
+std::span<const DecodeKernel> pair_kernels_for(const workloads::Geometry& g) {
+  if (is_latent(g) || g.head_dim != 128) return {};
+  return g.dtype == workloads::Dtype::f16 ? f16_d64_pair_kernels() : bf16_d64_pair_kernels();
+}
+
 }  // namespace
 
 const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config) {
   if (config.team != Team::warps) return nullptr;
-  for (const DecodeKernel& kernel : single_item_kernels_for(workload.geometry)) {
+  const workloads::Geometry& g = workload.geometry;
+  for (const DecodeKernel& kernel : config.kv_heads > 1 ? pair_kernels_for(g) : single_item_kernels_for(g)) {
     if (kernel.row_tiles == config.row_tiles && kernel.warps == config.warps && kernel.stages == config.stages &&
         kernel.tokens == config.tokens && kernel.single_item_cluster == config.cluster && fits(kernel, workload)) {
       return &kernel;
@@ -214,6 +227,21 @@ std::vector<KernelConfig> whole_item_configs(const workloads::Workload& workload
   return all;
 }
 
+std::vector<KernelConfig> pair_configs(const workloads::Workload& workload, const Device& device) {
+  kernels_for(workload.geometry);  // or throw
+  std::vector<KernelConfig> all;
+  if (!schedules::has_head_pairs(workload)) return all;
+  const workloads::Workload pairs = schedules::with_head_pairs(workload);
+  for (const DecodeKernel& kernel : pair_kernels_for(pairs.geometry)) {
+    const std::int32_t cluster = kernel.single_item_cluster;
+    if (!fits(kernel, pairs) || (cluster > 1 && device.compute_capability < 90)) continue;
+    if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
+    all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, kernel.team,
+                   schedules::kHeadsOfPair});
+  }
+  return all;
+}
+
 namespace {
 
 /// No output is split, and no item empty or longer than the CTAs hold.
@@ -225,12 +253,11 @@ bool holds_whole_items(const schedules::Plan& plan, const KernelConfig& config) 
 
 }  // namespace
 
-bool fits_single_item_kernel(const workloads::Workload& workload, const schedules::Plan& plan,
-                             const KernelConfig& config) {
+bool takes_single_items(const workloads::Workload& workload, const schedules::Plan& plan, const KernelConfig& config) {
   const std::int32_t group = workload.geometry.group();
   const auto lists = static_cast<std::size_t>(plan.lists());
-  if (find_single_item_kernel(workload, config) == nullptr || plan.merge == schedules::MergeKind::host_cta)
-    return false;
+  if (plan.merge == schedules::MergeKind::host_cta) return false;
+  if (config.kv_heads > 1 && plan.merge == schedules::MergeKind::kernel && !plan.merges.empty()) return false;
   if (workloads::max_query_len(workload) != 1 || group > 8 * config.row_tiles) return false;
   if (plan.dispatch == schedules::Dispatch::queue || lists != plan.items.size()) return false;
   if (config.stages == 1 && !holds_whole_items(plan, config)) return false;
@@ -242,7 +269,16 @@ bool fits_single_item_kernel(const workloads::Workload& workload, const schedule
   });
 }
 
-namespace {
+bool fits_single_item_kernel(const workloads::Workload& workload, const schedules::Plan& plan,
+                             const KernelConfig& config) {
+  if (config.kv_heads == 1) {
+    return find_single_item_kernel(workload, config) != nullptr && takes_single_items(workload, plan, config);
+  }
+  const std::optional<schedules::PairedPlan> pairs = schedules::with_head_pairs(workload, plan);
+  if (!pairs) return false;
+  const workloads::Workload seen = schedules::with_head_pairs(workload);
+  return find_single_item_kernel(seen, config) != nullptr && takes_single_items(seen, pairs->plan, config);
+}
 
 Residency residency_of(const DecodeKernel& kernel, const KernelConfig& config) {
   const Device device = current_device();
@@ -272,15 +308,30 @@ Residency residency_of(const DecodeKernel& kernel, const KernelConfig& config) {
   return result;
 }
 
+namespace {
+
+/// The config's kernel for lists of one item; null if there is none.
+const DecodeKernel* single_item_kernel_of(const workloads::Workload& workload, const KernelConfig& config) {
+  if (config.kv_heads == 1) return find_single_item_kernel(workload, config);
+  if (!schedules::has_head_pairs(workload)) return nullptr;
+  return find_single_item_kernel(schedules::with_head_pairs(workload), config);
+}
+
+[[noreturn]] void refuse(const workloads::Geometry& geometry, const KernelConfig& config) {
+  throw InputError(
+      fmt::format("kernel config {}: not compiled for head_dim {}", to_string(config), geometry.head_dim));
+}
+
 }  // namespace
 
 Residency residency(const workloads::Workload& workload, const KernelConfig& config) {
-  const DecodeKernel* single_item = config.stages == 1 ? find_single_item_kernel(workload, config) : nullptr;
+  const DecodeKernel* single_item = config.single_items_only() ? single_item_kernel_of(workload, config) : nullptr;
+  if (single_item == nullptr && config.kv_heads > 1) refuse(workload.geometry, config);
   return residency_of(single_item != nullptr ? *single_item : find_kernel(workload, config), config);
 }
 
 Residency single_item_residency(const workloads::Workload& workload, const KernelConfig& config) {
-  const DecodeKernel* single_item = find_single_item_kernel(workload, config);
+  const DecodeKernel* single_item = single_item_kernel_of(workload, config);
   return single_item != nullptr ? residency_of(*single_item, config) : residency(workload, config);
 }
 

@@ -26,6 +26,11 @@ struct KernelConfig {
   std::int32_t cluster = 1;
   /// How the CTA's warps share its work: for many packed rows together, by wgmma (compute capability 9.0) or mma.sync.
   Team team = Team::warps;
+  /// KV heads whose rows a CTA reads side by side: 2 in kernels for head pairs (docs/kernels.md), which run only lists
+  /// of one item and do not leave merges to a kernel.
+  std::int32_t kv_heads = 1;
+  /// Whether the config has no list kernel.
+  bool single_items_only() const { return stages == 1 || kv_heads > 1; }
   /// Bytes of K and V that a CTA has under way.
   std::int64_t bytes_in_flight(const workloads::Geometry& geometry) const;
   /// Most tokens of an item; 0: any number.
@@ -34,7 +39,8 @@ struct KernelConfig {
 };
 
 /// "r1w4s4t16c8": row tiles, warps, stages, tokens, cluster; "r8g4s2t16c1" where the warps work together, "r8m8s2t8c1"
-/// where they do so with rows as M, "r2p4s2t8c1" by mma.sync, "r1a4s2t16c1" where each has a list of its own.
+/// where they do so with rows as M, "r2p4s2t8c1" by mma.sync, "r1a4s2t16c1" where each has a list of its own;
+/// "r1w4s2t16c1h2" for pairs of KV heads.
 std::string to_string(const KernelConfig& config);
 
 /// The same for any cluster: what a kernel file calls it.
@@ -66,7 +72,11 @@ std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, co
 std::vector<KernelConfig> whole_item_configs(const workloads::Workload& workload,
                                              const Device& device = current_device());
 
-/// Of the current device. Throws InputError if the config is not among kernel_configs(workload).
+/// The configs for head pairs, if the workload has such. They run only plans that fits_single_item_kernel() accepts.
+/// Throws as kernel_configs() does.
+std::vector<KernelConfig> pair_configs(const workloads::Workload& workload, const Device& device = current_device());
+
+/// Of the current device. Throws InputError if the config is not compiled for the workload.
 Residency residency(const workloads::Workload& workload, const KernelConfig& config);
 /// The same of the config's kernel for lists of one item, or where it has none of that which runs any plan.
 Residency single_item_residency(const workloads::Workload& workload, const KernelConfig& config);

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "gpu/compiled_kernels.h"
 #include "gpu/encode.h"
+#include "gpu/head_pairs.h"
 
 namespace splitwave::gpu {
 
@@ -134,15 +135,13 @@ MergeParams merge_params(const DecodeParams& decode, const Plan& plan, const Lau
 /// The single-item kernel, if these launches may use it; else null.
 const DecodeKernel* single_item_kernel(const Workload& workload, const Plan& plan, const KernelConfig& config,
                                        const LaunchOptions& options) {
-  if (test_hooks(options) != 0 || options.replayable || !fits_single_item_kernel(workload, plan, config))
-    return nullptr;
+  if (test_hooks(options) != 0 || options.replayable || !takes_single_items(workload, plan, config)) return nullptr;
   return find_single_item_kernel(workload, config);
 }
 
-const Residency& residency_of(const DecodeKernel& kernel, const Workload& workload, const KernelConfig& config,
-                              KnownResidency& known) {
+const Residency& known_residency(const DecodeKernel& kernel, const KernelConfig& config, KnownResidency& known) {
   if (known.kernel != &kernel || known.cluster != config.cluster) {
-    known.where = residency(workload, config);  // also allows the kernel its shared memory
+    known.where = residency_of(kernel, config);
     known.kernel = &kernel;
     known.cluster = config.cluster;
   }
@@ -163,16 +162,24 @@ dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig&
   return {static_cast<unsigned>(workers) * cluster, static_cast<unsigned>(row_blocks), 1};
 }
 
+[[noreturn]] void refuse_plan(const Plan& plan, const KernelConfig& config) {
+  if (config.kv_heads > 1) {
+    throw InputError(
+        fmt::format("plan {}: kernel {} takes only single queries, one item per list with all heads of a KV head, no "
+                    "tests' hooks, no replays with other plans, and merges of last arrivers",
+                    plan.schedule, to_string(config)));
+  }
+  throw InputError(
+      fmt::format("plan {}: kernel {} takes only single queries of 1 to {} tokens, one per list, and no splits",
+                  plan.schedule, to_string(config), config.most_tokens()));
+}
+
 Launch decode_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,
                      const LaunchOptions& options, const UniformPlan& uniform, const Capacity& capacity,
                      KnownResidency& known) {
   const DecodeKernel* single_item = single_item_kernel(workload, plan, config, options);
-  if (config.stages == 1 && single_item == nullptr) {
-    throw InputError(
-        fmt::format("plan {}: kernel {} takes only single queries of 1 to {} tokens, one per list, and no splits",
-                    plan.schedule, to_string(config), config.most_tokens()));
-  }
-  const DecodeKernel& kernel = config.stages == 1 ? *single_item : find_kernel(workload, config);
+  if (config.single_items_only() && single_item == nullptr) refuse_plan(plan, config);
+  const DecodeKernel& kernel = config.single_items_only() ? *single_item : find_kernel(workload, config);
   const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
   if (plan.dispatch == Dispatch::queue && row_blocks > 1) {
     // The CTAs of all row blocks would take their lists from one counter.
@@ -184,7 +191,7 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
     throw InputError(fmt::format("plan {}: its queue has {} lists for {} workers; clusters (kernel {}) take one each",
                                  plan.schedule, plan.lists(), plan.workers, to_string(config)));
   }
-  const std::int64_t resident = residency_of(kernel, workload, config, known).workers;
+  const std::int64_t resident = known_residency(kernel, config, known).workers;
   const std::int64_t workers = static_cast<std::int64_t>(plan.ctas()) * row_blocks;
   if (plan.merge == MergeKind::host_cta && workers > resident) {
     throw InputError(fmt::format("plan {}: its merge waits for {} workers, but {} are resident with kernel {}",
@@ -253,9 +260,8 @@ void record(Prepared& next, const Plan& plan, const KernelConfig& config, const 
   next.merge_params.merges_recorded = next.params.timeline.merges;
 }
 
-}  // namespace
-
-Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelConfig& config) {
+/// For a plan as the kernel sees it.
+Capacity seen_capacity(const Workload& workload, const Plan& plan, const KernelConfig& config) {
   const PlanSize size = size_of(plan);
   Capacity capacity;
   capacity.items = table_size(plan, list_shape(config));
@@ -264,6 +270,14 @@ Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelCon
   capacity.row_tiles = config.row_tiles;
   capacity.value_dim = workload.geometry.value_dim;
   return capacity;
+}
+
+}  // namespace
+
+Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelConfig& config) {
+  if (config.kv_heads == 1) return seen_capacity(workload, plan, config);
+  const HeadPairs pairs = head_pairs(workload, {}, plan, config);
+  return seen_capacity(pairs.workload, pairs.plan, config);
 }
 
 Workspace::Workspace(const Capacity& room) : capacity(room) {

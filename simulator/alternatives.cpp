@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
+#include "schedules/head_pairs.h"
 #include "simulator/clusters.h"
 #include "simulator/merge.h"
 
@@ -71,6 +73,15 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   return kernel;
 }
 
+/// Elements of the KV heads that kernels read in pairs (gpu/kernels/instances.cuh).
+constexpr std::int32_t kDimsOfPairs = 64;
+
+/// Of the configs for heads of twice the dims those that are also compiled for pairs (gpu/kernels/instances.cuh).
+bool is_compiled_for_pairs(const KernelProfile& kernel) {
+  const std::string_view name = kernel.config;
+  return name.starts_with("r1w4s2t16c") || name.starts_with("r1w4s2t32c") || name.starts_with("r2w4s2t16c");
+}
+
 /// No output is split, and no item empty or longer than the CTAs hold.
 bool holds_whole_items(const Plan& plan, std::int32_t most_tokens) {
   return plan.merges.empty() && std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
@@ -102,6 +113,24 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const Worklo
       KernelProfile kernel = with_cluster(variant, costs);
       if (resident_workers(machine, kernel.cluster, ctas_per_sm(machine, kernel)) > 0) all.push_back(std::move(kernel));
     }
+  }
+  return all;
+}
+
+std::vector<KernelProfile> pair_alternatives(const KernelFamily& family, const Workload& workload,
+                                             const Machine& machine) {
+  const workloads::Geometry& g = workload.geometry;
+  if (g.head_dim != kDimsOfPairs || !schedules::has_head_pairs(workload)) return {};
+  const Workload pairs = schedules::with_head_pairs(workload);
+  const std::int32_t rows = pairs.geometry.group();
+  std::vector<KernelProfile> all = alternatives(family, pairs, machine, rows);
+  std::erase_if(all, [&](const KernelProfile& kernel) {
+    return kernel.single_item_prologue_seconds <= 0 || kernel.most_tokens > 0 || kernel.most_rows < rows ||
+           !is_compiled_for_pairs(kernel);
+  });
+  for (KernelProfile& kernel : all) {
+    kernel.kv_heads = schedules::kHeadsOfPair;
+    kernel.config += "h2";
   }
   return all;
 }
@@ -188,8 +217,22 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
   return result;
 }
 
+namespace {
+
+/// Kernels for pairs run nothing but lists of one item, and leave no merge to a kernel.
+std::optional<KernelProfile> pairs_as_run(const KernelProfile& kernel, const Workload& workload, const Plan& plan) {
+  const std::optional<schedules::PairedPlan> pairs = schedules::with_head_pairs(workload, plan);
+  if (!pairs || (plan.merge == schedules::MergeKind::kernel && !plan.merges.empty())) return std::nullopt;
+  const Workload seen = schedules::with_head_pairs(workload);
+  if (seen.geometry.group() > kernel.most_rows || !one_item_per_list(seen, pairs->plan)) return std::nullopt;
+  return with_costs_of(kernel, seen, true);
+}
+
+}  // namespace
+
 std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload& workload, const Plan& plan,
                                     std::int64_t resident) {
+  if (kernel.kv_heads > 1) return pairs_as_run(kernel, workload, plan);
   if (kernel.config.empty()) return with_tile_of(plan, kernel);
   const bool single = kernel.single_item_prologue_seconds > 0 && workload.geometry.group() <= kernel.most_rows &&
                       one_item_per_list(workload, plan) &&

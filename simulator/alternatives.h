@@ -21,6 +21,11 @@ inline constexpr std::int32_t kAnyRows = 0;
 std::vector<KernelProfile> alternatives(const KernelFamily& family, const workloads::Workload& workload,
                                         const Machine& machine, std::int32_t rows);
 
+/// The configs that read pairs of KV heads as one, if the workload has such and they hold its rows: the rings' kernels
+/// for lists of one item of twice the dims, whose code and costs they have.
+std::vector<KernelProfile> pair_alternatives(const KernelFamily& family, const workloads::Workload& workload,
+                                             const Machine& machine);
+
 /// The kernel of the config that runs the plan: where each list is one item of single queries, the config may have a
 /// shorter one. Nothing if none of the config's kernels can run it: a queue cannot hold tiles of more rows than a CTA
 /// takes, nor more lists than workers if these are clusters, and CTAs that wait for one another are all `resident`

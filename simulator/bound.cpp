@@ -73,7 +73,7 @@ const LeastSeconds& Simulation::least() {
     if (!plan().list(list).empty()) with_items = next;
   }
   const bool together = plan().lists() <= resident;
-  const LeastMerge merge = least_merge(workload_, plan(), machine(), kernel_, together);
+  const LeastMerge merge = least_merge(workload(), plan(), machine(), kernel_, together);
   LeastParts parts = time.parts(with_items, further_start_seconds(plan(), kernel_));
   const bool waits = parts.ends != LeastParts::Ends::together;
   if (waits && plan().dispatch == schedules::Dispatch::queue) parts.ends = LeastParts::Ends::longest_first;

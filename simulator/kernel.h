@@ -74,6 +74,7 @@ struct KernelProfile {
   // Compiled configs of a family (KernelFamily::alternatives).
   std::string config;            ///< what it is compiled for and launched with, "r1w4s4t16c8"; empty: not such a one
   std::int32_t cluster = 1;      ///< CTAs that share each item: a worker of the plan is a cluster of so many
+  std::int32_t kv_heads = 1;     ///< that a CTA reads as one: 2 in kernels for head pairs (schedules/head_pairs.h)
   std::int32_t most_rows = 0;    ///< rows that a CTA takes of an output tile; more take several CTAs. 0: any
   std::int32_t most_tokens = 0;  ///< of an item: a kernel without ring holds it whole. 0: any
   bool masked = false;           ///< takes tiles whose rows see different ranges, and only those

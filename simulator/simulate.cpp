@@ -114,12 +114,18 @@ Simulation::Simulation(const workloads::Workload& workload, const schedules::Pla
       kernel_(kernel),
       options_(options),
       per_sm_(resident_per_sm(machine, kernel, options.ctas_per_sm)) {
+  if (kernel.kv_heads > 1) {
+    pairs_ = schedules::with_head_pairs(workload, plan);
+    if (!pairs_) throw base::InputError(fmt::format("plan {}: no pairs of KV heads for {}", plan.schedule, kernel.config));
+    pairs_workload_ = schedules::with_head_pairs(workload);
+  }
   if (!kernel.config.empty()) {
-    if (most_rows(plan) > kernel.most_rows) in_blocks_ = in_row_blocks(plan, kernel.most_rows);
+    if (most_rows(whole_plan()) > kernel.most_rows) in_blocks_ = in_row_blocks(whole_plan(), kernel.most_rows);
     if (kernel.cluster > 1) clusters_ = clustered(machine, kernel.cluster, per_sm_);
   }
   check_resident(this->plan(), this->machine(), per_sm_);
-  work_ = make_work(workload, this->plan(), this->machine(), kernel, options, this->machine().sms * per_sm_);
+  const std::int32_t resident = this->machine().sms * per_sm_;
+  work_ = make_work(this->workload(), this->plan(), this->machine(), kernel, options, resident);
 }
 
 EngineOptions Simulation::engine_options(double limit_seconds) {
@@ -127,7 +133,7 @@ EngineOptions Simulation::engine_options(double limit_seconds) {
   engine.ctas_per_sm = per_sm_;
   if (plan().dispatch == schedules::Dispatch::queue) {
     engine.workers = plan().workers;
-    const double walk = walk_seconds(workload_, plan(), kernel_);
+    const double walk = walk_seconds(workload(), plan(), kernel_);
     engine.worker_prologue_seconds = kernel_.queue_prologue_seconds + walk;
     engine.next_list_seconds = walk + (kernel_.prefetches_items ? 0 : machine().flag_seconds);
     if (!kernel_.config.empty()) engine.next_list_seconds = kernel_.queue_list_seconds;
@@ -149,7 +155,7 @@ std::optional<Timeline> Simulation::run(double limit_seconds) {
   EngineOptions engine = engine_options(limit_seconds);
   engine.item_ends = in_kernel;
   if (!run_lists(plan(), machine(), kernel_, work_, engine, result)) return std::nullopt;
-  const MergeCost merge = merge_cost(workload_, plan(), machine(), kernel_, slots, result, options_.spans);
+  const MergeCost merge = merge_cost(workload(), plan(), machine(), kernel_, slots, result, options_.spans);
   Timeline timeline;
   timeline.seconds = result.end_seconds + merge.seconds;
   const double all = slots;
@@ -157,6 +163,8 @@ std::optional<Timeline> Simulation::run(double limit_seconds) {
   timeline.waves = plan().ctas() / all;
   timeline.sm_seconds = result.busy_sm_seconds * kernel_.cluster;
   timeline.traffic = count_traffic(workload_, plan(), work_, result, in_kernel);
+  timeline.traffic.partials_written *= kernel_.kv_heads;  // rows of twice the elements
+  timeline.traffic.partials_read *= kernel_.kv_heads;
   const double least = least_dram_seconds(workload_, machine(), work_, timeline.traffic, options_.l2);
   if (least > timeline.seconds) {
     result.slot_seconds.stream += (least - timeline.seconds) * all;
@@ -168,9 +176,11 @@ std::optional<Timeline> Simulation::run(double limit_seconds) {
   }
   timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
   if (options_.spans) timeline.spans = result.spans;
-  const auto items = static_cast<std::int32_t>(plan_.items.size());
+  const auto items = static_cast<std::int32_t>(whole_plan().items.size());
   for (schedules::Span& span : timeline.spans) {
-    if (span.item >= 0) span.item %= items;  // row block after row block, each with all items
+    if (span.item < 0) continue;
+    span.item %= items;  // row block after row block, each with all items
+    if (pairs_) span.item = pairs_->first_item[static_cast<std::size_t>(span.item)];
   }
   return timeline;
 }

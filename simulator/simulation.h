@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "schedules/head_pairs.h"
 #include "schedules/plan.h"
 #include "schedules/timeline.h"
 #include "simulator/engine.h"
@@ -50,7 +51,10 @@ class Simulation {
   std::optional<schedules::Timeline> run(double limit_seconds = std::numeric_limits<double>::infinity());
 
  private:
-  const schedules::Plan& plan() const { return in_blocks_ ? *in_blocks_ : plan_; }
+  /// As the kernel sees them.
+  const workloads::Workload& workload() const { return pairs_workload_ ? *pairs_workload_ : workload_; }
+  const schedules::Plan& whole_plan() const { return pairs_ ? pairs_->plan : plan_; }
+  const schedules::Plan& plan() const { return in_blocks_ ? *in_blocks_ : whole_plan(); }
   const Machine& machine() const { return clusters_ ? *clusters_ : machine_; }
   const LeastSeconds& least();
   EngineOptions engine_options(double limit_seconds);
@@ -61,6 +65,8 @@ class Simulation {
   const KernelProfile& kernel_;
   SimulateOptions options_;
   std::int32_t per_sm_ = 0;
+  std::optional<workloads::Workload> pairs_workload_;  ///< of head pairs, in kernels for such
+  std::optional<schedules::PairedPlan> pairs_;
   std::optional<schedules::Plan> in_blocks_;  ///< of rows, where a tile has more than a CTA takes
   std::optional<Machine> clusters_;           ///< instead of machine_, where workers are clusters
   Work work_;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "schedules/cut.h"
+#include "schedules/head_pairs.h"
 #include "schedules/rules/flashinfer.h"
 #include "schedules/rules/lean.h"
 
@@ -53,6 +54,10 @@ std::vector<std::int32_t> piece_sizes(const Facts& facts) {
 std::int64_t size_of_whole(const Facts& facts) {
   const auto padded = static_cast<std::uint64_t>(std::max(facts.padded, kCandidateTileTokens));
   return std::min<std::int64_t>(2 * static_cast<std::int64_t>(std::bit_ceil(padded)), 1 << 30);
+}
+
+bool sooner(const Candidate& a, const Candidate& b) {
+  return a.seconds.expected < b.seconds.expected;
 }
 
 /// Candidates of one kernel after the other.
@@ -107,7 +112,8 @@ class Collector {
     const bool in_blocks = (facts_.rows > most_rows_ || facts_.latent) && 2 * kernel.most_rows == most_rows_;
     if (kernel.most_rows < std::min(facts_.rows, most_rows_) && !packs_splits_ && !in_blocks) return;
     add_pieces(bounds);
-    if (kernel.cluster > 1) return;  // of 900 choices measured none was LeanAttention in clusters
+    // Of 900 choices measured none was LeanAttention in clusters. Pairs have one item to a list.
+    if (kernel.cluster > 1 || kernel.kv_heads > 1) return;
     if (kernel.warps_alone || !rows_alone_.contains(kernel.most_rows)) add_long_lists(bounds);
     if (packs_splits_ && kernel.most_rows <= kFewRows) return;  // even splits are as good
     add_others(bounds);
@@ -115,8 +121,7 @@ class Collector {
 
   /// All, with the least bounds first.
   std::vector<Candidate> take() && {
-    std::stable_sort(all_.begin(), all_.end(),
-                     [](const Candidate& a, const Candidate& b) { return a.seconds.expected < b.seconds.expected; });
+    std::stable_sort(all_.begin(), all_.end(), sooner);
     return std::move(all_);
   }
 
@@ -138,6 +143,7 @@ class Collector {
     const double by_kernel = bounds.merge_seconds(parts, Merging::kernel);
     const double waiting = bounds.merge_seconds(parts, Merging::host_cta);
     add_named(schedule, bound(Merging::last_arriver));
+    if (kernel_->kv_heads > 1) return;  // nobody else merges pairs
     if (by_kernel < in_kernel) add_candidate(schedule + "+kernel", bound(Merging::kernel));
     if (lists <= workers_ && waiting < std::min(in_kernel, by_kernel)) {
       add_candidate(schedule + "+host_cta", bound(Merging::host_cta));
@@ -222,8 +228,20 @@ std::vector<Candidate> candidates(const Workload& workload, const simulator::Mac
                                   const std::vector<KernelProfile>& kernels,
                                   const simulator::SimulateOptions& options) {
   Collector collector(workload, machine, kernels, options);
-  for (const KernelProfile& kernel : kernels) collector.add(kernel);
-  return std::move(collector).take();
+  for (const KernelProfile& kernel : kernels) {
+    if (kernel.kv_heads == 1) collector.add(kernel);
+  }
+  std::vector<Candidate> all = std::move(collector).take();
+  const auto for_pairs = [](const KernelProfile& kernel) { return kernel.kv_heads > 1; };
+  if (std::none_of(kernels.begin(), kernels.end(), for_pairs)) return all;
+  const Workload pairs = schedules::with_head_pairs(workload);  // the same cuts, of half as many outputs
+  Collector of_pairs(pairs, machine, kernels, options);
+  for (const KernelProfile& kernel : kernels) {
+    if (for_pairs(kernel)) of_pairs.add(kernel);
+  }
+  for (Candidate& candidate : std::move(of_pairs).take()) all.push_back(std::move(candidate));
+  std::stable_sort(all.begin(), all.end(), sooner);
+  return all;
 }
 
 }  // namespace splitwave::studies

@@ -235,6 +235,9 @@ std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& work
     const bool larger = kernel.most_rows > most && kernel.most_tokens == 0;
     if (larger && fixed_seconds(kernel) < half) all.push_back(std::move(kernel));
   }
+  for (simulator::KernelProfile& kernel : simulator::pair_alternatives(*target.kernel, workload, target.machine)) {
+    all.push_back(std::move(kernel));
+  }
   return all;
 }
 

@@ -220,10 +220,27 @@ __device__ __forceinline__ float log_sum_exp(float maximum, float sum) {
   return sum == 0 ? -INFINITY : (maximum + __log2f(sum)) * kLn2;
 }
 
+/// Of two KV heads the first row of the second.
+template <class Config>
+__device__ __forceinline__ int second_head_row(const Rows& rows) {
+  return Config::kKvHeads == 2 ? rows.count / 2 : 0;
+}
+
+/// Where a row's dimension tile d is in its output, in tiles. Of two KV heads, which share the tiles, it is none of it
+/// where the result is negative.
+template <class Config>
+__device__ __forceinline__ int tile_of_row(const Rows& rows, int row, int d) {
+  constexpr int kOfHead = Config::kDimTiles / Config::kKvHeads;
+  const int tile = row < second_head_row<Config>(rows) ? d : d - kOfHead;
+  return tile < kOfHead ? tile : -1;
+}
+
 /// Writes finished fragments of a row tile, normalised and rounded. What a lane needs of its row is found once: an
-/// item's end runs cold, so that its instructions count.
+/// item's end runs cold, so that its instructions count. Of one KV head.
 template <class Config>
 class RowTileWriter {
+  static_assert(Config::kKvHeads == 1);
+
  public:
   /// first: dimension tile that write() counts from. sum: of the lane's pair of rows.
   __device__ __forceinline__ RowTileWriter(void* output, const Rows& rows, int n, int first, int lane,
@@ -274,9 +291,11 @@ __device__ __forceinline__ void write_output(void* output, float* lse, const Row
   const std::uint32_t low = ptx::transpose(T::pack(run.o[0] * inverse0, run.o[1] * inverse1));
   const std::uint32_t high = ptx::transpose(T::pack(run.o[2] * inverse0, run.o[3] * inverse1));
   const int row = n * 8 + (lane >> 2);
-  if (row < rows.count) {
-    auto* to = reinterpret_cast<std::uint32_t*>(static_cast<char*>(output) + rows.index(row) * (Config::kValueDim * 2) +
-                                                d * 32) +
+  int tile = d;
+  if constexpr (Config::kKvHeads > 1) tile = tile_of_row<Config>(rows, row, d);
+  if (row < rows.count && (Config::kKvHeads == 1 || tile >= 0)) {
+    constexpr int kRowBytes = Config::kValueDim / Config::kKvHeads * 2;
+    auto* to = reinterpret_cast<std::uint32_t*>(static_cast<char*>(output) + rows.index(row) * kRowBytes + tile * 32) +
                (lane & 3);
     to[0] = low;
     to[4] = high;

@@ -21,11 +21,15 @@ inline constexpr int kMaxWarps = 8;
 inline constexpr float kNothingSeen = -1e30F;
 
 template <class Element_, int kHeadDim_, int kRowTiles_, int kWarps_, int kStages_, int kTokens_, bool kPaged_,
-          bool kMasked_ = false, int kSingleItemCluster_ = 0, bool kAlone_ = false>
+          bool kMasked_ = false, int kSingleItemCluster_ = 0, bool kAlone_ = false, int kKvHeads_ = 1>
 struct Config {
   using Element = Element_;
   static constexpr int kHeadDim = kHeadDim_;
   static constexpr int kValueDim = kHeadDim;
+  /// KV heads whose rows a CTA reads side by side, as one of kHeadDim elements: the first rows of a tile are the first
+  /// head's, as many the second's.
+  static constexpr int kKvHeads = kKvHeads_;
+  static constexpr int kQueryDim = kHeadDim / kKvHeads;  ///< elements of a row of Q and of the output
   static constexpr int kRowTiles = kRowTiles_;  ///< tiles of 8 packed query rows (N of the MMA)
   static constexpr int kRows = kRowTiles * 8;
   static constexpr int kWarps = kWarps_;
@@ -76,7 +80,7 @@ struct Config {
   static constexpr int kReduceBytes = (kWholeItem       ? kWeightBytes + kWarps * kSumBytes
                                        : kResultsInRing ? 0
                                                         : kWarps * (kFragmentBytes + kSumBytes)) +
-                                      (kSingleItem ? kRows * kHeadDim * 2 : 0);
+                                      (kSingleItem ? kRows * kQueryDim * 2 : 0);
   // A cluster with more CTAs than fragments has some that receive nothing.
   static constexpr int kReceivedBytes = kWholeItem && kFragments < kMaxCluster ? kMaxCluster * 512 : kFragmentBytes;
   static constexpr int kReceiveBytes = kReceivedBytes + (kSingleItem ? kSingleItemCluster : kMaxCluster) * kSumBytes;
@@ -87,7 +91,7 @@ struct Config {
   static_assert(!kResultsInRing || kFragmentBytes + kSumBytes <= kWarpRingBytes);
   static constexpr int kMaximaOffset = kReduceOffset + kWeightBytes;
   static constexpr int kSumsOffset = kMaximaOffset + kWarps * kRows * 4;
-  static constexpr int kQueryOffset = kRingBytes + kReduceBytes - kRows * kHeadDim * 2;
+  static constexpr int kQueryOffset = kRingBytes + kReduceBytes - kRows * kQueryDim * 2;
   static constexpr int kControlOffset = kRingBytes + kReduceBytes;
 
   static constexpr int kReceiveOffset = kControlOffset + 1024;
@@ -105,7 +109,8 @@ struct Config {
   static constexpr int kRegisterCtas = 65536 / (kThreads * kLeastRegisters);
   static constexpr int kResident = kSharedCtas < kRegisterCtas ? (kSharedCtas > 0 ? kSharedCtas : 1) : kRegisterCtas;
 
-  static_assert(kHeadDim % 64 == 0 && kTokens % 16 == 0);
+  static_assert(kQueryDim % 64 == 0 && kTokens % 16 == 0);
+  static_assert(kKvHeads == 1 || (kKvHeads == 2 && kSingleItem && !kWholeItem));
 };
 
 }  // namespace splitwave::gpu

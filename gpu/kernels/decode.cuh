@@ -44,7 +44,7 @@ __device__ __forceinline__ void stream_item(const Cta<Config>& cta, const Device
       ptx::wait_copies<Config::kStages - 1>();
       __syncwarp();
       add_chunk<Config>(ring + stage * Config::kStageBytes, q, cta.params.scale_log2, position, item.kv_end - position,
-                        mask, cta.lane, acc);
+                        mask, second_head_row<Config>(rows), cta.lane, acc);
       __syncwarp();
       position += Config::kChunks * Config::kTokens;
     }

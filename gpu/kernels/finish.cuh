@@ -174,7 +174,8 @@ __device__ __forceinline__ void combine_warps(const Cta<Config>& cta, Sink sink,
     const auto fragment = [&](int i) {
       return gather(mine + i * Config::kWarps * 32, Config::kWarpResultStride / 16, weights);
     };
-    if constexpr (Config::kSingleItemCluster > 1) {  // as parts of a tile they made clusters of eight 3 % slower
+    if constexpr (Config::kSingleItemCluster > 1 || Config::kKvHeads > 1) {
+      // As parts of a tile they made clusters of eight 3 % slower; and tiles of two KV heads belong to other rows each.
 #pragma unroll
       for (int i = 0; i < kOfWarp; ++i) {
         put_fragment(cta, n * Config::kDimTiles + cta.warp + i * Config::kWarps,

@@ -46,12 +46,12 @@ DecodeKernel decode_entry() {
 
 /// Contiguous and paged.
 template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false,
-          int kSingleItemCluster = 0>
+          int kSingleItemCluster = 0, int kKvHeads = 1>
 std::array<DecodeKernel, 2> both() {
-  return {decode_entry<
-              Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked, kSingleItemCluster>>(),
-          decode_entry<
-              Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, kSingleItemCluster>>()};
+  return {decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked,
+                              kSingleItemCluster, false, kKvHeads>>(),
+          decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, kSingleItemCluster,
+                              false, kKvHeads>>()};
 }
 
 /// The same for kernels whose warps have lists of their own.
@@ -73,13 +73,13 @@ auto join(const Groups&... groups) {
 }
 
 /// Single-item kernels: clusters of 1, 2, 4 and 8 as far as each CTA keeps a fragment.
-template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens>
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, int kKvHeads = 1>
 auto single_item() {
-  const auto small = join(both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 1>(),
-                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 2>(),
-                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 4>());
+  const auto small = join(both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 1, kKvHeads>(),
+                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 2, kKvHeads>(),
+                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 4, kKvHeads>());
   if constexpr (kRowTiles * kHeadDim / 16 >= 8) {
-    return join(small, both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 8>());
+    return join(small, both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 8, kKvHeads>());
   } else {
     return small;
   }
@@ -150,6 +150,15 @@ std::span<const DecodeKernel> d256_single_item_kernels() {
   static const auto all = join(single_item<Element, 256, 1, 4, 2, 16>(), single_item<Element, 256, 1, 2, 2, 16>(),
                                single_item<Element, 256, 2, 4, 2, 16>(), whole_item<Element, 256, 1, 4, 16>(),
                                whole_item<Element, 256, 2, 4, 16>());
+  return all;
+}
+
+/// Single-item kernels for pairs of KV heads of 64 elements.
+template <class Element>
+std::span<const DecodeKernel> d64_pair_kernels() {
+  static const auto all =
+      join(single_item<Element, 128, 1, 4, 2, 16, 2>(), single_item<Element, 128, 1, 4, 2, 32, 2>(),
+           single_item<Element, 128, 2, 4, 2, 16, 2>());
   return all;
 }
 

@@ -74,7 +74,7 @@ __device__ __forceinline__ Rows rows_of(const DecodeParams& params, const Device
 /// Rows that do not exist repeat the last one: what they give is not written.
 template <class Config>
 __device__ __forceinline__ void request_queries(const Cta<Config>& cta, const Rows& rows) {
-  constexpr int kColumns = Config::kHeadDim / 8;
+  constexpr int kColumns = Config::kQueryDim / 8;
 #pragma unroll
   for (int first = 0; first < Config::kRows * kColumns; first += Config::kThreads) {
     const std::uint32_t index = first + threadIdx.x;
@@ -82,8 +82,8 @@ __device__ __forceinline__ void request_queries(const Cta<Config>& cta, const Ro
     const int row = static_cast<int>(index / kColumns);
     const int column = static_cast<int>(index % kColumns);
     const char* from = static_cast<const char*>(cta.params.q) +
-                       rows.index(min(row, rows.count - 1)) * (Config::kHeadDim * 2) + column * 16;
-    const std::uint32_t to = ptx::shared_address(cta.shared) + Config::kQueryOffset + row * (Config::kHeadDim * 2) +
+                       rows.index(min(row, rows.count - 1)) * (Config::kQueryDim * 2) + column * 16;
+    const std::uint32_t to = ptx::shared_address(cta.shared) + Config::kQueryOffset + row * (Config::kQueryDim * 2) +
                              (((column & ~7) | ((column ^ row) & 7)) << 4);
     ptx::copy_16(to, from, true, kEvictNormal);
   }
@@ -94,14 +94,14 @@ __device__ __forceinline__ void request_queries(const Cta<Config>& cta, const Ro
 template <class Config>
 __device__ __forceinline__ void take_queries(const Cta<Config>& cta, QueryFragments<Config>& q) {
   const int row = cta.lane & 7;
-  const std::uint32_t base = ptx::shared_address(cta.shared) + Config::kQueryOffset + row * (Config::kHeadDim * 2);
+  const std::uint32_t base = ptx::shared_address(cta.shared) + Config::kQueryOffset + row * (Config::kQueryDim * 2);
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
 #pragma unroll
-    for (int i = 0; i < Config::kHeadDim / 32; ++i) {
+    for (int i = 0; i < Config::kQueryDim / 32; ++i) {
       const int column = i * 4 + (cta.lane >> 3);
       std::uint32_t a[4];
-      ptx::load_matrices(a, base + n * (8 * Config::kHeadDim * 2) + (((column & ~7) | ((column ^ row) & 7)) << 4));
+      ptx::load_matrices(a, base + n * (8 * Config::kQueryDim * 2) + (((column & ~7) | ((column ^ row) & 7)) << 4));
 #pragma unroll
       for (int j = 0; j < 4; ++j) q[n][i * 4 + j] = a[j];
     }
@@ -117,9 +117,9 @@ __device__ __forceinline__ void load_queries(const DecodeParams& params, const R
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
     const int row = min(n * 8 + (lane >> 2), rows.count - 1);
-    const char* from = static_cast<const char*>(params.q) + rows.index(row) * (Config::kHeadDim * 2) + (lane & 3) * 4;
+    const char* from = static_cast<const char*>(params.q) + rows.index(row) * (Config::kQueryDim * 2) + (lane & 3) * 4;
 #pragma unroll
-    for (int i = 0; i < Config::kHeadDim / 8; ++i)
+    for (int i = 0; i < Config::kQueryDim / 8; ++i)
       q[n][i] = __ldg(reinterpret_cast<const std::uint32_t*>(from) + 4 * i);
   }
 }

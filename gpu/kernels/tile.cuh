@@ -39,7 +39,7 @@ struct Accumulator {
 
 /// The query rows as B operands: for each row tile and 16 elements two registers.
 template <class Config>
-using QueryFragments = std::uint32_t[Config::kRowTiles][Config::kHeadDim / 8];
+using QueryFragments = std::uint32_t[Config::kRowTiles][Config::kQueryDim / 8];
 
 /// Which rows see which positions, for tiles whose rows differ.
 struct RowMask {
@@ -111,14 +111,17 @@ __device__ __forceinline__ std::uint32_t key_tile(std::uint32_t base, int index)
 }
 
 /// Scores of a chunk, scaled to base 2: [0] = (token, row), [1] = (token, row + 1), [2], [3] = 8 tokens later, with
-/// token = lane / 4.
+/// token = lane / 4. Of two KV heads each row's scores are with the keys of its own.
 template <class Config>
 __device__ __forceinline__ void multiply_keys(std::uint32_t stage, const QueryFragments<Config>& q, float scale,
-                                              int lane, Scores<Config>& s) {
+                                              int second_head_row, int lane, Scores<Config>& s) {
   using T = ptx::Traits<typename Config::Element>;
   // Several chains of dependent MMAs where one tile alone would wait for itself.
   constexpr int kTiles = Config::kRowTiles * Config::kTokenTiles;
-  constexpr int kChains = kTiles == 1 ? 4 : kTiles == 2 ? 2 : 1;
+  constexpr int kHeads = Config::kKvHeads;
+  constexpr int kChains = kTiles == 1 ? 4 : kTiles == 2 || kHeads == 2 ? 2 : 1;
+  constexpr int kHeadChains = kChains / kHeads;
+  constexpr int kHeadTiles = Config::kDimTiles / kHeads;
   constexpr int kOperands = Config::kDimTiles * Config::kTokenTiles;
   static_assert(kOperands % kAhead<Config> == 0);
   float part[kChains][Config::kRowTiles][Config::kTokenTiles][4] = {};
@@ -136,7 +139,8 @@ __device__ __forceinline__ void multiply_keys(std::uint32_t stage, const QueryFr
       const int k = (first + j) / Config::kTokenTiles;
 #pragma unroll
       for (int n = 0; n < Config::kRowTiles; ++n) {
-        T::mma(part[k % kChains][n][i], a[j], q[n][2 * k], q[n][2 * k + 1]);
+        const int d = k % kHeadTiles;
+        T::mma(part[k / kHeadTiles * kHeadChains + k % kHeadChains][n][i], a[j], q[n][2 * d], q[n][2 * d + 1]);
       }
     }
   }
@@ -148,7 +152,13 @@ __device__ __forceinline__ void multiply_keys(std::uint32_t stage, const QueryFr
       for (int j = 0; j < 4; ++j) {
         float sum = part[0][n][i][j];
 #pragma unroll
-        for (int chain = 1; chain < kChains; ++chain) sum += part[chain][n][i][j];
+        for (int chain = 1; chain < kHeadChains; ++chain) sum += part[chain][n][i][j];
+        if constexpr (kHeads > 1) {
+          float second = part[kHeadChains][n][i][j];
+#pragma unroll
+          for (int chain = kHeadChains + 1; chain < kChains; ++chain) second += part[chain][n][i][j];
+          if (n * 8 + 2 * (lane & 3) + (j & 1) >= second_head_row) sum = second;
+        }
         s[n][i][j] = sum * scale;
       }
     }
@@ -331,15 +341,15 @@ __device__ __forceinline__ void multiply_values_masked(std::uint32_t stage, cons
 }
 
 /// Adds one chunk of the item to the running result. position: of the chunk's first token; valid: tokens from there to
-/// the item's end.
+/// the item's end; second_head_row: of two KV heads the second's first row.
 template <class Config>
 __device__ __forceinline__ void add_chunk(std::uint32_t stage, const QueryFragments<Config>& q, float scale,
-                                          int position, int valid, const RowMask& mask, int lane,
+                                          int position, int valid, const RowMask& mask, int second_head_row, int lane,
                                           Accumulator<Config>& acc) {
   Scores<Config> s;
   Probabilities<Config> p;
   Operands<Config> values;
-  multiply_keys<Config>(stage, q, scale, lane, s);
+  multiply_keys<Config>(stage, q, scale, second_head_row, lane, s);
   load_first_values<Config>(stage, lane, values);
   if (valid < Config::kTokens) mask_tail<Config>(valid, lane, s);
   bool at_edge = false;

@@ -164,7 +164,7 @@ __device__ __forceinline__ void run_whole_item(const Cta<Config>& cta, std::uint
   Scores<Config> s;
   float maximum[Config::kRowTiles][2];
   take_queries(cta, q);
-  multiply_keys<Config>(stage, q, params.scale_log2, cta.lane, s);
+  multiply_keys<Config>(stage, q, params.scale_log2, 0, cta.lane, s);
   const int valid = mine.kv_end - item.kv_begin - range.first * Config::kTokens;
   if (valid < Config::kTokens) mask_tail<Config>(valid, cta.lane, s);
   share_maxima(cta, s, maximum);

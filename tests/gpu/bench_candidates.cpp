@@ -52,14 +52,34 @@ void add_whole_item(const Workload& w, std::int32_t row_tiles, std::vector<Candi
   }
 }
 
-void add_ragged(const Workload& w, const KernelConfig& v, std::int64_t workers, std::vector<Candidate>& all) {
+void add_pieces(const Workload& w, const KernelConfig& v, std::int64_t workers, std::vector<Candidate>& all) {
   const std::int64_t tokens = workloads::kv_bytes(w) / workloads::kv_bytes_per_token(w.geometry);
   for (std::int32_t size = 256; size <= 65536; size *= 2) {
     const std::int64_t items = tokens / size;
     if (items > 16 * workers || (items < workers / 8 && size > 256)) continue;
     all.push_back({fmt::format("fixed-size:{}+last_arriver", size), v});
   }
+}
+
+void add_ragged(const Workload& w, const KernelConfig& v, std::int64_t workers, std::vector<Candidate>& all) {
+  add_pieces(w, v, workers, all);
   all.push_back({"lean+last_arriver", v});
+}
+
+/// Kernels for head pairs, those of the least rows.
+void add_pairs(const Workload& w, std::vector<Candidate>& all) {
+  std::int32_t row_tiles = 0;
+  for (const KernelConfig& v : gpu::pair_configs(w)) {
+    if (8 * v.row_tiles < 2 * w.geometry.group() || (row_tiles > 0 && v.row_tiles != row_tiles)) continue;
+    row_tiles = v.row_tiles;
+    const std::int64_t workers = gpu::residency(w, v).workers;
+    if (workers == 0) continue;
+    if (!ragged(w)) {
+      add_fixed_splits(w, v, 2 * workers, all);
+    } else if (v.cluster <= 2) {
+      add_pieces(w, v, 2 * workers, all);
+    }
+  }
 }
 
 }  // namespace
@@ -68,6 +88,7 @@ std::vector<Candidate> sweep_candidates(const Workload& w) {
   std::vector<Candidate> all;
   const std::int32_t row_tiles = gpu::row_tiles_for(w.geometry, w.geometry.group());
   add_whole_item(w, row_tiles, all);
+  add_pairs(w, all);
   for (const KernelConfig& v : gpu::kernel_configs(w)) {
     if (v.row_tiles != row_tiles) continue;
     const std::int64_t workers = gpu::residency(w, v).workers;

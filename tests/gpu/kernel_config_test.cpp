@@ -32,11 +32,14 @@ TEST(KernelConfig, NamesReadBack) {
   const KernelConfig portable{2, 4, 2, 8, 1, Team::portable};
   EXPECT_EQ(to_string(portable), "r2p4s2t8c1");
   EXPECT_EQ(parse_kernel_config("r2p4s2t8c1"), portable);
+  const KernelConfig pairs{1, 4, 2, 16, 2, Team::warps, 2};
+  EXPECT_EQ(to_string(pairs), "r1w4s2t16c2h2");
+  EXPECT_EQ(parse_kernel_config("r1w4s2t16c2h2"), pairs);
 }
 
 TEST(KernelConfig, BadNamesAreRefused) {
   for (const char* text : {"", "r1", "r1w4s4t16", "r1gs4t16c1", "r1x4s4t16c1", "r1wm4s4t16c1", "r1w4s4t16c1x",
-                           "w4r1s4t16c1", "r0w4s4t16c1", "r1w4s4t16c99999999999"}) {
+                           "w4r1s4t16c1", "r0w4s4t16c1", "r1w4s4t16c99999999999", "r1w4s4t16c1h", "r1w4s4t16c1h1", "r1w4s4t16c1h22"}) {
     EXPECT_THROW(parse_kernel_config(text), base::InputError) << text;
   }
 }

@@ -36,7 +36,8 @@ void expect_alike(const Workload& w, const Tensors& tensors, const Result<double
   }
 }
 
-/// List kernels and group kernels, and for single queries single-item kernels and those without rings.
+/// List kernels and group kernels, and for single queries single-item kernels, those without rings and those for pairs
+/// of KV heads.
 void expect_confined(const Workload& w, const Tensors& tensors) {
   const Result<double> exact = cpu_reference::attend(w, tensors);
   const bool single = workloads::max_query_len(w) == 1;
@@ -50,6 +51,12 @@ void expect_confined(const Workload& w, const Tensors& tensors) {
   for (const KernelConfig& v : single ? whole_item_configs(w) : std::vector<KernelConfig>{}) {
     if (v.most_tokens() < workloads::padded_context_len(w)) continue;
     expect_alike(w, tensors, exact, v, "fixed-split:1");
+    if (::testing::Test::HasFailure()) return;
+  }
+  for (const KernelConfig& v : pair_configs(w)) {
+    for (const char* schedule : {"fixed-split:1", "fixed-split:3+last_arriver"}) {
+      if (8 * v.row_tiles >= 2 * w.geometry.group()) expect_alike(w, tensors, exact, v, schedule);
+    }
     if (::testing::Test::HasFailure()) return;
   }
 }

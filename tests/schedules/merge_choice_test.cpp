@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "schedules/schedules.h"
 #include "schedules/validate.h"
+#include "tests/schedules/error_of.h"
 #include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
 
@@ -15,15 +16,6 @@ namespace {
 
 using testing::decode;
 using testing::geometry;
-
-std::string error_of(std::string_view name, const workloads::Workload& w, const Grid& grid) {
-  try {
-    make_plan(name, w, grid);
-  } catch (const base::InputError& error) {
-    return error.what();
-  }
-  return "";
-}
 
 workloads::Workload ragged() {
   return decode("ragged", geometry(8, 2, 64), {4096, 256, 0});

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "schedules/metrics.h"
 #include "schedules/validate.h"
+#include "tests/schedules/error_of.h"
 #include "tests/schedules/hopper.h"
 #include "tests/support/battery.h"
 
@@ -19,16 +20,7 @@ namespace {
 using testing::decode;
 using testing::geometry;
 
-std::string error_of(std::string_view name, const workloads::Workload& w, const Grid& grid) {
-  try {
-    make_plan(name, w, grid);
-  } catch (const base::InputError& error) {
-    return error.what();
-  }
-  return "";
-}
-
-std::string error_of(std::string_view name) {
+std::string error_on_hopper(std::string_view name) {
   return error_of(name, decode("w", geometry(8, 2, 64), {1000}), kHopper);
 }
 
@@ -48,12 +40,12 @@ TEST(Schedules, TableIsComplete) {
 
 TEST(Schedules, DefaultNamesMakePlans) {
   EXPECT_GE(default_names().size(), 5U);
-  for (const std::string& name : default_names()) EXPECT_EQ(error_of(name), "");
+  for (const std::string& name : default_names()) EXPECT_EQ(error_on_hopper(name), "");
 }
 
 TEST(Schedules, WhatCanBeInstalledMakesPlansAndIsNoProposal) {
   const std::vector<std::string> names = installable_names();
-  for (const std::string& name : names) EXPECT_EQ(error_of(name), "") << name;
+  for (const std::string& name : names) EXPECT_EQ(error_on_hopper(name), "") << name;
   for (const char* library : {"fa2", "fixed-split:fa2", "fa3", "lean:ort", "flashinfer", "flashmla", "fa4", "xqa"}) {
     EXPECT_EQ(std::count(names.begin(), names.end(), library), 1) << library;
   }
@@ -63,10 +55,10 @@ TEST(Schedules, WhatCanBeInstalledMakesPlansAndIsNoProposal) {
 }
 
 TEST(Schedules, UnknownNamesOfferTheNearest) {
-  EXPECT_NE(error_of("laen").find("lean"), std::string::npos);
-  EXPECT_NE(error_of("flashmal").find("flashmla"), std::string::npos);
-  EXPECT_NE(error_of("").find("known"), std::string::npos);
-  EXPECT_EQ(error_of(std::string("\n\x01", 2)).find('\n'), std::string::npos);
+  EXPECT_NE(error_on_hopper("laen").find("lean"), std::string::npos);
+  EXPECT_NE(error_on_hopper("flashmal").find("flashmla"), std::string::npos);
+  EXPECT_NE(error_on_hopper("").find("known"), std::string::npos);
+  EXPECT_EQ(error_on_hopper(std::string("\n\x01", 2)).find('\n'), std::string::npos);
   EXPECT_THROW(find("nothing:3"), base::InputError);
 }
 
@@ -102,11 +94,11 @@ TEST(Schedules, ArgumentsThatAreNotAllowed) {
                            "xqa:",
                            "xqa:flashinfer",
                            "xqa:0"}) {
-    const std::string message = error_of(name);
+    const std::string message = error_on_hopper(name);
     EXPECT_NE(message.find("allowed"), std::string::npos) << name << ": " << message;
     EXPECT_EQ(message.find('\n'), std::string::npos);
   }
-  EXPECT_NE(error_of("fixed-split:x").find("'x'"), std::string::npos);
+  EXPECT_NE(error_on_hopper("fixed-split:x").find("'x'"), std::string::npos);
 }
 
 TEST(Schedules, GridsThatAreNotAllowed) {
