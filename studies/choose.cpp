@@ -67,14 +67,18 @@ constexpr double kHopeless = 0.07;
 /// The search ends with a plan that takes no more than so many times what reading K and V does.
 constexpr double kEnough = 1.03;
 
+/// CTAs to an SM up to which few SMs have a second one.
+constexpr double kFewSecondCtas = 1.3;
+
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// What choices are made by: the predicted time, and more where predictions of such plans have come out too fast. The
 /// fastest of many predictions is a too fast one more often than not. Of what `auto` took of 240 batches drawn for an
 /// H100, kernels without rings in several waves of clusters of four and more took 8 % longer than predicted in the
 /// mean, rings in such clusters up to 10, and what was farthest behind but for these was a plan whose heads read K and
-/// V again.
-double cautious_seconds(const Prediction& one, std::int64_t l2_bytes) {
+/// V again. Of 13 shapes of heads of 64 elements, plans whose heads' rows would have to be asked for in step on SMs with
+/// several CTAs took 5 to 9 % longer, and so did single CTAs of one wave of which a few SMs have two.
+double cautious_seconds(const Prediction& one, const simulator::Machine& machine, bool has_pairs) {
   const simulator::KernelProfile& kernel = one.kernel;
   const schedules::Timeline& timeline = one.timeline;
   if (kernel.config.empty()) return timeline.seconds;
@@ -82,14 +86,18 @@ double cautious_seconds(const Prediction& one, std::int64_t l2_bytes) {
   if (kernel.cluster >= 4 && kernel.most_tokens == 0) doubt += 0.01;
   if (kernel.cluster >= 4 && kernel.most_tokens > 0 && timeline.waves > 1) doubt += 0.06;
   const std::int64_t from_dram = timeline.traffic.kv_dram_read;
-  if (from_dram > l2_bytes && timeline.traffic.kv_l2_read > from_dram / 4) doubt += 0.05;
+  if (from_dram > machine.l2_bytes && timeline.traffic.kv_l2_read > from_dram / 4) doubt += 0.05;
+  const double ctas_of_sm = static_cast<double>(one.plan.ctas()) * kernel.cluster / kernel.kv_heads / machine.sms;
+  if (has_pairs && kernel.kv_heads == 1 && ctas_of_sm > 1 && from_dram > machine.l2_bytes) doubt += 0.05;
+  if (kernel.cluster == 1 && ctas_of_sm > 1 && ctas_of_sm < kFewSecondCtas && timeline.waves <= 1) doubt += 0.04;
   return timeline.seconds * (1 + doubt);
 }
 
 /// The two fastest of what was tried. Keeps references.
 class Fastest {
  public:
-  explicit Fastest(const Target& target) : target_(target) {}
+  /// has_pairs: kernels for head pairs are among what is tried.
+  explicit Fastest(const Target& target, bool has_pairs = false) : target_(target), has_pairs_(has_pairs) {}
 
   double seconds() const { return seconds_of(best_); }
   /// What takes longer than this changes nothing.
@@ -124,10 +132,11 @@ class Fastest {
 
  private:
   double seconds_of(const Prediction* one) const {
-    return one == nullptr ? kNever : cautious_seconds(*one, target_.machine.l2_bytes);
+    return one == nullptr ? kNever : cautious_seconds(*one, target_.machine, has_pairs_);
   }
 
   const Target& target_;
+  bool has_pairs_ = false;
   Prediction* best_ = nullptr;
   Prediction* next_ = nullptr;
   std::string refused_;
@@ -144,7 +153,8 @@ class Search {
         options_(options),
         candidates_(candidates(workload, target.machine, kernels, simulate_options(target, options))),
         enough_seconds_(kEnough * reading_seconds(workload, target.machine, kernels, options.l2)),
-        fastest_(target) {}
+        fastest_(target, std::any_of(kernels.begin(), kernels.end(),
+                                     [](const simulator::KernelProfile& kernel) { return kernel.kv_heads > 1; })) {}
 
   Prediction fastest() {
     while (fastest_.seconds() > enough_seconds_) {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "schedules/head_pairs.h"
 #include "schedules/schedules.h"
 #include "simulator/energy.h"
 #include "studies/choose.h"
@@ -88,7 +89,8 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
   e.workload = workload.name;
   e.machine = target.name;
   e.grid = made.grid;
-  e.metrics = metrics(made.plan, made.grid);
+  const auto pairs = made.kernel.kv_heads > 1 ? schedules::with_head_pairs(workload, made.plan) : std::nullopt;
+  e.metrics = metrics(pairs ? pairs->plan : made.plan, made.grid);
   e.timeline = std::move(made.timeline);
   e.plan = std::move(made.plan);
   e.group = workload.geometry.group();

@@ -49,7 +49,8 @@ TEST(KernelConfig, NoKernelIsListedTwice) {
        {f16_d64_single_item_kernels(), f16_d128_single_item_kernels(), f16_d256_single_item_kernels(),
         bf16_d64_single_item_kernels(), bf16_d128_single_item_kernels(), bf16_d256_single_item_kernels(),
         f16_d64_group_kernels(), f16_d128_group_kernels(), f16_d256_group_kernels(), bf16_d64_group_kernels(),
-        bf16_d128_group_kernels(), bf16_d256_group_kernels(), f16_latent_kernels(), bf16_latent_kernels()}) {
+        bf16_d128_group_kernels(), bf16_d256_group_kernels(), f16_latent_kernels(), bf16_latent_kernels(),
+        f16_d64_pair_kernels(), bf16_d64_pair_kernels()}) {
     std::set<const void*> functions;
     for (const DecodeKernel& kernel : kernels) functions.insert(kernel.function);
     EXPECT_EQ(functions.size(), kernels.size()) << "head_dim " << kernels.front().head_dim;
@@ -147,6 +148,29 @@ TEST(KernelConfig, OnlyWarpsThatWorkAloneHaveLists) {
   EXPECT_EQ(list_shape(parse_kernel_config("r1a8s2t32c1")).tokens, 32);
   EXPECT_EQ(list_shape(parse_kernel_config("r1w4s2t16c1")).warps, 1);
   EXPECT_EQ(list_shape(parse_kernel_config("r8g4s2t16c1")).warps, 1);
+}
+
+/// What is compiled for pairs of KV heads is what the simulator offers for them.
+TEST(KernelConfig, TheSimulatorKnowsTheKernelsForPairs) {
+  const simulator::KernelFamily family = simulator::load_kernel(std::string(simulator::kOwnKernel));
+  const simulator::Machine machine = simulator::load_machine("h200-calibrated");
+  Device device;
+  device.compute_capability = 90;
+  device.shared_bytes_per_cta = machine.shared_bytes_per_cta;
+  for (const char* spec : {"h=8/8,d=64:4q1s900", "h=32/8,d=64:3q1s700_1q1s60", "h=64/8,d=64:4q1s900", "h=9/3,d=64:1q1s60",
+                           "h=18/2,d=64:2q1s90", "h=8/8,d=128:4q1s900", "h=8/8,d=64:4q2s900"}) {
+    const workloads::Workload w = workloads::parse_spec(spec);
+    std::set<std::string> offered;
+    for (const simulator::KernelProfile& kernel : simulator::pair_alternatives(family, w, machine)) {
+      offered.insert(kernel.config);
+    }
+    std::set<std::string> compiled;
+    const std::int32_t row_tiles = 2 * w.geometry.group() <= 8 ? 1 : 2;
+    for (const KernelConfig& v : pair_configs(w, device)) {
+      if (v.row_tiles == row_tiles && 2 * w.geometry.group() <= 8 * v.row_tiles) compiled.insert(to_string(v));
+    }
+    EXPECT_EQ(offered, compiled) << spec;
+  }
 }
 
 }  // namespace

@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "base/error.h"
+#include "schedules/head_pairs.h"
 #include "schedules/schedules.h"
 #include "simulator/clusters.h"
 #include "simulator/simulate.h"
@@ -297,6 +299,53 @@ TEST(Clusters, AreResidentAsTheRuntimeSays) {
     EXPECT_EQ(resident_workers(machine, row.cluster, row.per_sm), row.resident)
         << row.per_sm << " per SM, clusters of " << row.cluster;
   }
+}
+
+/// Kernels for pairs of KV heads take what those for heads of twice the dims take for the pairs.
+TEST(HeadPairs, AreSimulatedAsOneHead) {
+  const workloads::Workload w = workloads::parse_spec("h=24/8,d=64:6q1s5000_1q1s300");
+  const workloads::Workload pairs = schedules::with_head_pairs(w);
+  const std::vector<KernelProfile> all = pair_alternatives(own(), w, h200());
+  ASSERT_FALSE(all.empty());
+  for (const KernelProfile& kernel : all) {
+    EXPECT_EQ(kernel.kv_heads, 2);
+    const std::string wide = kernel.config.substr(0, kernel.config.size() - 2);
+    EXPECT_EQ(kernel.config, wide + "h2");
+    for (const char* schedule : {"fixed-split:1", "fixed-split:3+last_arriver", "fixed-size:1024+last_arriver"}) {
+      schedules::Grid grid = grid_of(h200(), kernel);
+      grid.tile_q = kernel.most_rows;
+      grid.tile_kv = 64;
+      const schedules::Plan plan = schedules::make_plan(schedule, w, grid);
+      const auto run = as_run(kernel, w, plan, grid.resident());
+      ASSERT_TRUE(run.has_value()) << schedule;
+      const schedules::Plan seen = schedules::with_head_pairs(w, plan)->plan;
+      const auto as_wide = as_run(config(wide, pairs), pairs, seen, grid.resident());
+      ASSERT_TRUE(as_wide.has_value());
+      const schedules::Timeline timeline = simulate(w, plan, h200(), *run);
+      const schedules::Timeline expected = simulate(pairs, seen, h200(), *as_wide);
+      EXPECT_EQ(timeline.seconds, expected.seconds) << schedule << " " << kernel.config;
+      EXPECT_EQ(timeline.traffic.kv_dram_read, expected.traffic.kv_dram_read);
+      EXPECT_EQ(2 * timeline.traffic.output_written, expected.traffic.output_written) << "padded rows are not written";
+      EXPECT_EQ(timeline.traffic.partials_written, expected.traffic.partials_written) << schedule;
+    }
+    for (const char* schedule : {"fixed-split:3", "lean", "fa3"}) {  // a merge kernel, waiting CTAs, a queue
+      const schedules::Plan plan = plan_for(schedule, w, kernel);
+      EXPECT_FALSE(as_run(kernel, w, plan, 1 << 20).has_value()) << schedule;
+    }
+  }
+}
+
+TEST(HeadPairs, OfSpansTheFirstHeadIsNamed) {
+  const workloads::Workload w = workloads::parse_spec("h=8/8,d=64:3q1s900");
+  const KernelProfile kernel = pair_alternatives(own(), w, h200()).front();
+  const schedules::Plan plan = plan_for("fixed-split:1", w, kernel);
+  SimulateOptions options;
+  options.spans = true;
+  std::set<std::int32_t> items;
+  const auto run = as_run(kernel, w, plan, 1 << 20);
+  for (const schedules::Span& span : simulate(w, plan, h200(), *run, options).spans) items.insert(span.item);
+  EXPECT_EQ(items.size(), plan.items.size() / 2);
+  for (const std::int32_t item : items) EXPECT_EQ(plan.items[static_cast<std::size_t>(item)].output % 2, 0) << item;
 }
 
 TEST(Clusters, FitIntoFewerSms) {

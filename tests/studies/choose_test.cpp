@@ -54,6 +54,17 @@ TEST(AutoSchedule, PutsTheHeadsOfARequestSideBySideWhereNothingIsCut) {
   }
 }
 
+// Of heads of 64 elements neighbours that do not stay in step cost more than a choice between plans.
+TEST(AutoSchedule, ReadsHeadsOf64ElementsInPairs) {
+  for (const char* spec : {"h=48/48,d=64:6q1s64k", "h=32/8,d=64:32q1s8k", "h=64/8,d=64:32q1s8k"}) {
+    const workloads::Workload workload = workloads::load(spec).at(0);
+    const Prediction chosen = predict(workload, "auto", own_h200());
+    EXPECT_EQ(chosen.kernel.kv_heads, 2) << spec << " " << chosen.kernel.config;
+  }
+  const workloads::Workload odd = workloads::load("h=47/47,d=64:6q1s64k").at(0);
+  EXPECT_EQ(predict(odd, "auto", own_h200()).kernel.kv_heads, 1);
+}
+
 // What is predicted to be faster by less than such plans have come out too fast is not taken.
 TEST(AutoSchedule, TakesClustersInSeveralWavesOnlyWhereTheyAreWellAhead) {
   const workloads::Workload few = workloads::load("h=6/2,d=128:2q1s155").at(0);
