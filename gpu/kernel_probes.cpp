@@ -24,6 +24,10 @@ using workloads::Workload;
 
 constexpr std::int32_t kTileKv = 16;  ///< plans cut anywhere that a round ends
 
+/// Of the probes with K and V in DRAM: between two uses of a copy, more than an L2 keeps; and the launches are many.
+constexpr std::int64_t kColdBytes = 128'000'000;
+constexpr std::int32_t kColdReplays = 5;
+
 /// All requests of the workload in one list, or each in one of its own.
 Plan plan_of(const Workload& workload, const KernelConfig& config, bool one_list) {
   schedules::Grid grid;
@@ -70,6 +74,7 @@ class ConfigProbes {
     if (probe_.paged) return;
     queue();
     waves();
+    cold();
     if (probe_.masked) return;  // two queries have two tokens at least, and kernels for single items single queries
     empty();
     merges();
@@ -103,6 +108,7 @@ class ConfigProbes {
   void whole_item() {
     time(ProbeKind::item, round_, 1, round_, false);
     waves();
+    if (!probe_.paged) cold();
     if (probe_.paged || probe_.config.cluster > 1) return;
     row_waves();
     table();
@@ -117,7 +123,19 @@ class ConfigProbes {
     }
     items_of_rounds(probe_.masked);
     waves();
+    cold();
     single_item_merges({2, 8});  // all are resident
+  }
+
+  /// Copy after copy, so that none is in L2 any more when it is read again.
+  void cold() {
+    const Workload w = workload(1, round_);
+    if (probe_.masked || find_single_item_kernel(w, probe_.config) == nullptr) return;
+    MeasureOptions options = options_;
+    options.bytes_per_cycle = kColdBytes;
+    options.replays = std::min(options.replays, kColdReplays);
+    report(ProbeKind::cold, round_, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, false, options),
+           false);
   }
 
   void lists() {
@@ -262,9 +280,9 @@ class ConfigProbes {
 }  // namespace
 
 std::string to_string(ProbeKind kind) {
-  constexpr std::array<const char*, 17> kNames = {
+  constexpr std::array<const char*, 18> kNames = {
       "empty",    "item",  "items",       "unhidden", "queries", "splits", "host",      "kernel", "lone_kernel",
-      "unmerged", "queue", "short_items", "crowd",    "full",    "waves",  "row_waves", "table"};
+      "unmerged", "queue", "short_items", "crowd",    "full",    "waves",  "row_waves", "cold",   "table"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one worker of each compiled kernel takes, alone on the device, with K and V in L2: the microbenchmarks that the
-// kernels' constants are made of (docs/measuring.md). No probe fills the device or touches DRAM.
+// What one worker of each compiled kernel takes, alone on the device, with K and V in L2 but for one kind: the
+// microbenchmarks that the kernels' constants are made of (docs/measuring.md). No probe fills the device from DRAM.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +31,7 @@ enum class ProbeKind {
   full,         ///< in each worker that is resident on kFullSms SMs an item of `count` tokens, K and V in L2
   waves,        ///< `count` times as many lists of one item of few tokens as workers are resident, K and V in L2
   row_waves,    ///< waves of items of one row
+  cold,         ///< single items: one of a round, K and V in DRAM
   table         ///< one of two items of different lengths, at most a round: items come from the table
 };
 std::string to_string(ProbeKind kind);

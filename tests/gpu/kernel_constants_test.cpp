@@ -5,7 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <optional>
 #include <tuple>
+#include <utility>
 
 #include "base/error.h"
 #include "simulator/alternatives.h"
@@ -245,6 +247,46 @@ TEST(KernelConstants, OfWarpsWithListsOfTheirOwn) {
   const simulator::KernelProfile masked = profile_of(probed, "h=4/1,d=128:1q2s1k");
   EXPECT_NEAR(masked.prologue_seconds + masked.epilogue_seconds,
               (kUnhidden - 2 * kChainAny - kLatency - kTransferAny - kLaunch) * kNs, 1e-10);
+}
+
+/// A kernel without rings, in single CTAs and clusters of eight. farther: by how much longer their items take with K and
+/// V in DRAM.
+ProbedConfig whole_items(std::optional<std::pair<double, double>> farther) {
+  ProbedConfig probed;
+  probed.config.stages = 1;
+  probed.config.cluster = 8;
+  probed.geometry.head_dim = 128;
+  probed.clusters = {1, 8};
+  for (const std::int32_t cluster : probed.clusters) {
+    probed.resources.push_back({128, 128, 40'000, {1, 132 / cluster}, true, 128, 40'000, {1, 132 / cluster}});
+    const auto add = [&](ProbeKind kind, std::int32_t count, double ns) {
+      gpu::KernelProbe probe;
+      probe.geometry = probed.geometry;
+      probe.config = probed.config;
+      probe.config.cluster = cluster;
+      probe.kind = kind;
+      probe.count = count;
+      probe.seconds = ns * kNs;
+      probed.probes.push_back(probe);
+    };
+    const double lone = cluster == 1 ? 1900 : 2400;
+    add(ProbeKind::item, 64 * cluster, lone);
+    for (const std::int32_t waves : {2, 6}) add(ProbeKind::waves, waves, 1000 + 1500 * waves);
+    if (cluster == 1) add(ProbeKind::table, 64, lone + 90);
+    if (farther) add(ProbeKind::cold, 64 * cluster, lone + (cluster == 1 ? farther->first : farther->second));
+  }
+  return probed;
+}
+
+TEST(KernelConstants, OfAClusterWhoseOwnStartHidesWhatDramIsFarther) {
+  const char* workload = "h=8/1,d=128:1q1s512";
+  const auto fixed = [&](std::optional<std::pair<double, double>> farther) {
+    const simulator::KernelProfile kernel = profile_of(whole_items(farther), workload);
+    return kernel.single_item_prologue_seconds + kernel.epilogue_seconds;
+  };
+  const double warm = fixed(std::nullopt);
+  EXPECT_NEAR(fixed(std::pair(330.0, 130.0)), warm - 200 * kNs, 0.1 * kNs);
+  EXPECT_NEAR(fixed(std::pair(330.0, 340.0)), warm, 0.1 * kNs) << "nothing is added";
 }
 
 TEST(KernelConstants, RefuseAFileThatIsNone) {
