@@ -294,7 +294,7 @@ void Engine::dispatch_freed() {
   const double starting = std::min<double>(waiting, free_slots);
   const bool persistent = options_.workers > 0;
   double start = now_;
-  double lead = kernel_->prologue_seconds;
+  double lead = kernel_->prologue_seconds + work_->table_seconds;  // L2 has seen too much else meanwhile
   Entry entry = Entry::first;
   if (persistent) {
     lead = options_.next_list_seconds;

@@ -175,6 +175,18 @@ TEST(Start, ATableIsInL2WhereTheLaunchBeforeLeavesItThere) {
   EXPECT_NEAR(seconds(10, kernel, machine), without, kTolerance * kUs);
 }
 
+// What streams through L2 drives the table out before the lists that wait read it.
+TEST(Start, ListsThatWaitFindTheTableNoNearer) {
+  KernelProfile kernel = ring(200);
+  Machine machine = toy::machine(1);
+  machine.l2_latency_seconds = 0.4 * kUs;
+  const workloads::Workload two = toy::workload({10, 10});
+  const auto of_two = [&] { return simulate(two, toy::one_cta_each(two), machine, kernel).seconds; };
+  const double without = of_two();
+  kernel.reads_table = true;
+  EXPECT_NEAR(of_two(), without + 2 * 0.6 * kUs, kTolerance * kUs);
+}
+
 TEST(Start, OnlyItemsAtTheEdgeOfAMaskPayForIt) {
   KernelProfile kernel = ring(200);
   workloads::Workload workload = toy::workload({40});
