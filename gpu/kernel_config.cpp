@@ -236,8 +236,8 @@ std::vector<KernelConfig> pair_configs(const workloads::Workload& workload, cons
     const std::int32_t cluster = kernel.single_item_cluster;
     if (!fits(kernel, pairs) || (cluster > 1 && device.compute_capability < 90)) continue;
     if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
-    all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, kernel.team,
-                   schedules::kHeadsOfPair});
+    all.push_back(
+        {kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, kernel.team, schedules::kHeadsOfPair});
   }
   return all;
 }
@@ -318,8 +318,7 @@ const DecodeKernel* single_item_kernel_of(const workloads::Workload& workload, c
 }
 
 [[noreturn]] void refuse(const workloads::Geometry& geometry, const KernelConfig& config) {
-  throw InputError(
-      fmt::format("kernel config {}: not compiled for head_dim {}", to_string(config), geometry.head_dim));
+  throw InputError(fmt::format("kernel config {}: not compiled for head_dim {}", to_string(config), geometry.head_dim));
 }
 
 }  // namespace

@@ -116,7 +116,8 @@ Simulation::Simulation(const workloads::Workload& workload, const schedules::Pla
       per_sm_(resident_per_sm(machine, kernel, options.ctas_per_sm)) {
   if (kernel.kv_heads > 1) {
     pairs_ = schedules::with_head_pairs(workload, plan);
-    if (!pairs_) throw base::InputError(fmt::format("plan {}: no pairs of KV heads for {}", plan.schedule, kernel.config));
+    if (!pairs_)
+      throw base::InputError(fmt::format("plan {}: no pairs of KV heads for {}", plan.schedule, kernel.config));
     pairs_workload_ = schedules::with_head_pairs(workload);
   }
   if (!kernel.config.empty()) {

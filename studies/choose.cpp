@@ -76,8 +76,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// fastest of many predictions is a too fast one more often than not. Of what `auto` took of 240 batches drawn for an
 /// H100, kernels without rings in several waves of clusters of four and more took 8 % longer than predicted in the
 /// mean, rings in such clusters up to 10, and what was farthest behind but for these was a plan whose heads read K and
-/// V again. Of 13 shapes of heads of 64 elements, plans whose heads' rows would have to be asked for in step on SMs with
-/// several CTAs took 5 to 9 % longer, and so did single CTAs of one wave of which a few SMs have two.
+/// V again. Of 13 shapes of heads of 64 elements, plans whose heads' rows would have to be asked for in step on SMs
+/// with several CTAs took 5 to 9 % longer, and so did single CTAs of one wave of which a few SMs have two.
 double cautious_seconds(const Prediction& one, const simulator::Machine& machine, bool has_pairs) {
   const simulator::KernelProfile& kernel = one.kernel;
   const schedules::Timeline& timeline = one.timeline;

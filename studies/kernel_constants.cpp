@@ -158,9 +158,9 @@ class Writer {
            latency_ - stream(cluster, any_plan) - launch_;
   }
 
-  /// By how much less a cluster's item takes longer with K and V in DRAM than a single CTA's does: the CTAs of a cluster
-  /// wait for one another while their loads are under way. As what an item takes besides its latency is known from
-  /// probes in L2, it is less for that. 0 of points without such probes.
+  /// By how much less a cluster's item takes longer with K and V in DRAM than a single CTA's does: the CTAs of a
+  /// cluster wait for one another while their loads are under way. As what an item takes besides its latency is known
+  /// from probes in L2, it is less for that. 0 of points without such probes.
   double hidden(std::int32_t cluster) const {
     const auto farther = [&](std::int32_t c) -> std::optional<double> {
       const std::optional<double> cold = times_.find(c, false, ProbeKind::cold, times_.round(c));
@@ -193,7 +193,8 @@ class Writer {
     const double more = shares_tiles() ? 0 : around(1, true) - empty(1);
     add("fixed", "ns", by_cluster([&](std::int32_t c) { return empty(c) + more; }));
     const bool single = probed_.resources.front().single_item;
-    add("single_item_fixed", "ns", by_cluster([&](std::int32_t c) { return single ? around(c, false) - hidden(c) : 0.0; }));
+    add("single_item_fixed", "ns",
+        by_cluster([&](std::int32_t c) { return single ? around(c, false) - hidden(c) : 0.0; }));
     if (single) table();
   }
 
@@ -297,9 +298,10 @@ class Writer {
     const double least = alone() ? 1 : list_.value("partial_tile").get<double>();
     const double edge = probed_.masked ? list_.value("edge").get<double>() : 0;
     const double dispatch = wave_workers(i) * base_.launch_seconds_per_cta * 1e9;
-    const double combine = alone() ? list_.value("combine").get<double>() : 0;  // of no lone warp's item
+    const double combine = alone() ? list_.value("combine").get<double>() : 0;         // of no lone warp's item
     const double fixed = list_.value(fixed_key())[i].get<double>() + hidden(cluster);  // K and V are in L2
-    return dispatch + fixed - combine + latency_ + transfer(cluster) * tokens + edge + times_.chain(1, probed_.masked) * (least + (1 - least) * tokens);
+    return dispatch + fixed - combine + latency_ + transfer(cluster) * tokens + edge +
+           times_.chain(1, probed_.masked) * (least + (1 - least) * tokens);
   }
 
   /// What such a CTA takes longer in the place of one that has ended, on a full device.

@@ -30,7 +30,7 @@ struct Config {
   /// head's, as many the second's.
   static constexpr int kKvHeads = kKvHeads_;
   static constexpr int kQueryDim = kHeadDim / kKvHeads;  ///< elements of a row of Q and of the output
-  static constexpr int kRowTiles = kRowTiles_;  ///< tiles of 8 packed query rows (N of the MMA)
+  static constexpr int kRowTiles = kRowTiles_;           ///< tiles of 8 packed query rows (N of the MMA)
   static constexpr int kRows = kRowTiles * 8;
   static constexpr int kWarps = kWarps_;
   static constexpr int kThreads = kWarps * 32;

@@ -156,9 +156,8 @@ std::span<const DecodeKernel> d256_single_item_kernels() {
 /// Single-item kernels for pairs of KV heads of 64 elements.
 template <class Element>
 std::span<const DecodeKernel> d64_pair_kernels() {
-  static const auto all =
-      join(single_item<Element, 128, 1, 4, 2, 16, 2>(), single_item<Element, 128, 1, 4, 2, 32, 2>(),
-           single_item<Element, 128, 2, 4, 2, 16, 2>());
+  static const auto all = join(single_item<Element, 128, 1, 4, 2, 16, 2>(), single_item<Element, 128, 1, 4, 2, 32, 2>(),
+                               single_item<Element, 128, 2, 4, 2, 16, 2>());
   return all;
 }
 

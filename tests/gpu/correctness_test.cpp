@@ -252,9 +252,9 @@ TEST_F(Correctness, PairsOfKvHeads) {
       for (const std::int32_t page : {0, 16, 7}) {
         for (const std::int32_t length : {1, 65, 1000, 2600}) {
           const std::int32_t heads = length == 65 ? 6 : 2;
-          Workload w = testing::decode("pairs_" + std::to_string(length) + "_group_" + std::to_string(group) + "_page" +
-                                           std::to_string(page),
-                                       testing::geometry(heads * group, heads, 64), {length, length, length});
+          Workload w = testing::decode(
+              "pairs_" + std::to_string(length) + "_group_" + std::to_string(group) + "_page" + std::to_string(page),
+              testing::geometry(heads * group, heads, 64), {length, length, length});
           w.geometry.dtype = dtype;
           if (page > 0) w = testing::paged(w, page);
           expect_pairs_exact(w, runs);
@@ -278,12 +278,12 @@ TEST_F(Correctness, KernelsForPairsRefuseOtherPlans) {
   for (const Workload& other : {head_major, queries, odd, wide}) EXPECT_TRUE(pair_configs(other).empty());
   for (const KernelConfig& v : pair_configs(w)) {
     for (const auto& [other, name] : std::vector<std::pair<Workload, const char*>>{{head_major, "fixed-split:1"},
-                                                                                 {queries, "fixed-split:1"},
-                                                                                 {odd, "fixed-split:1"},
-                                                                                 {wide, "fixed-split:1"},
-                                                                                 {w, "lean"},
-                                                                                 {w, "fa3"},
-                                                                                 {w, "fixed-split:2"}}) {
+                                                                                   {queries, "fixed-split:1"},
+                                                                                   {odd, "fixed-split:1"},
+                                                                                   {wide, "fixed-split:1"},
+                                                                                   {w, "lean"},
+                                                                                   {w, "fa3"},
+                                                                                   {w, "fixed-split:2"}}) {
       const Plan plan = schedules::make_plan(name, other, grid_for(w, v));
       EXPECT_FALSE(fits_single_item_kernel(other, plan, v)) << name;
       const DeviceTensors on_device = DeviceTensors::generate(other, 1);

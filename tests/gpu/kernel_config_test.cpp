@@ -38,8 +38,9 @@ TEST(KernelConfig, NamesReadBack) {
 }
 
 TEST(KernelConfig, BadNamesAreRefused) {
-  for (const char* text : {"", "r1", "r1w4s4t16", "r1gs4t16c1", "r1x4s4t16c1", "r1wm4s4t16c1", "r1w4s4t16c1x",
-                           "w4r1s4t16c1", "r0w4s4t16c1", "r1w4s4t16c99999999999", "r1w4s4t16c1h", "r1w4s4t16c1h1", "r1w4s4t16c1h22"}) {
+  for (const char* text :
+       {"", "r1", "r1w4s4t16", "r1gs4t16c1", "r1x4s4t16c1", "r1wm4s4t16c1", "r1w4s4t16c1x", "w4r1s4t16c1",
+        "r0w4s4t16c1", "r1w4s4t16c99999999999", "r1w4s4t16c1h", "r1w4s4t16c1h1", "r1w4s4t16c1h22"}) {
     EXPECT_THROW(parse_kernel_config(text), base::InputError) << text;
   }
 }
@@ -157,8 +158,8 @@ TEST(KernelConfig, TheSimulatorKnowsTheKernelsForPairs) {
   Device device;
   device.compute_capability = 90;
   device.shared_bytes_per_cta = machine.shared_bytes_per_cta;
-  for (const char* spec : {"h=8/8,d=64:4q1s900", "h=32/8,d=64:3q1s700_1q1s60", "h=64/8,d=64:4q1s900", "h=9/3,d=64:1q1s60",
-                           "h=18/2,d=64:2q1s90", "h=8/8,d=128:4q1s900", "h=8/8,d=64:4q2s900"}) {
+  for (const char* spec : {"h=8/8,d=64:4q1s900", "h=32/8,d=64:3q1s700_1q1s60", "h=64/8,d=64:4q1s900",
+                           "h=9/3,d=64:1q1s60", "h=18/2,d=64:2q1s90", "h=8/8,d=128:4q1s900", "h=8/8,d=64:4q2s900"}) {
     const workloads::Workload w = workloads::parse_spec(spec);
     std::set<std::string> offered;
     for (const simulator::KernelProfile& kernel : simulator::pair_alternatives(family, w, machine)) {

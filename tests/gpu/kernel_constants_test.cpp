@@ -249,8 +249,8 @@ TEST(KernelConstants, OfWarpsWithListsOfTheirOwn) {
               (kUnhidden - 2 * kChainAny - kLatency - kTransferAny - kLaunch) * kNs, 1e-10);
 }
 
-/// A kernel without rings, in single CTAs and clusters of eight. farther: by how much longer their items take with K and
-/// V in DRAM.
+/// A kernel without rings, in single CTAs and clusters of eight. farther: by how much longer their items take with K
+/// and V in DRAM.
 ProbedConfig whole_items(std::optional<std::pair<double, double>> farther) {
   ProbedConfig probed;
   probed.config.stages = 1;

@@ -182,8 +182,8 @@ RC_GTEST_PROP(Simulator, EmptyCtasBehindTheOthersMakeNothingFaster, ()) {
   }
 }
 
-/// With 200 of them the others were taken for two to an SM, whose streams memory serves less well, and by that no longer
-/// for limited by arithmetic.
+/// With 200 of them the others were taken for two to an SM, whose streams memory serves less well, and by that no
+/// longer for limited by arithmetic.
 TEST(Simulator, EmptyCtasAreNoStreams) {
   const Machine machine = load_machine("h100-sxm-calibrated");
   std::vector<std::int32_t> contexts(102, 1);
