@@ -37,7 +37,9 @@ std::map<std::string, std::size_t> local_bytes() {
                              f16_d256_single_item_kernels(),
                              bf16_d64_single_item_kernels(),
                              bf16_d128_single_item_kernels(),
-                             bf16_d256_single_item_kernels()}) {
+                             bf16_d256_single_item_kernels(),
+                             f16_d64_pair_kernels(),
+                             bf16_d64_pair_kernels()}) {
     for (const DecodeKernel& kernel : kernels) {
       cudaFuncAttributes attributes{};
       if (cudaFuncGetAttributes(&attributes, kernel.function) != cudaSuccess) continue;

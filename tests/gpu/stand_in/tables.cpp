@@ -136,7 +136,14 @@ std::span<const DecodeKernel> bf16_d256_single_item_kernels() {
   return single_item<256, true>();
 }
 
-// Kernels whose warps work together have no stand-ins: the host chooses and launches them as it does the others.
+// Kernels whose warps work together and those for head pairs have no stand-ins: the host chooses and launches them as
+// it does the others.
+std::span<const DecodeKernel> f16_d64_pair_kernels() {
+  return {};
+}
+std::span<const DecodeKernel> bf16_d64_pair_kernels() {
+  return {};
+}
 std::span<const DecodeKernel> f16_latent_kernels() {
   static const std::vector<DecodeKernel> all = latent_kernels(false);
   return all;
