@@ -146,9 +146,10 @@ HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& address
                            const KernelConfig& config, const LaunchOptions& options) {
   if (config.kv_heads == 1) return state_->set_plan(workload, addressing, plan, config, options);
   const auto start = std::chrono::steady_clock::now();
-  HeadPairs pairs = head_pairs(workload, addressing, plan, config);
+  KvAddressing of_pairs = addressing;
+  schedules::HeadPairs pairs = head_pairs(workload, plan, config, of_pairs);
   const double paired = seconds_since(start);
-  HostWork work = state_->set_plan(pairs.workload, pairs.addressing, pairs.plan, config, options);
+  HostWork work = state_->set_plan(pairs.workload, of_pairs, pairs.plan, config, options);
   work.encode += paired;
   state_->first_item = std::move(pairs.first_item);
   return work;

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "schedules/head_pairs.h"
 
 namespace splitwave::gpu {
 
@@ -22,20 +21,18 @@ bool side_by_side(const workloads::Geometry& geometry, const KvAddressing& addre
 
 }  // namespace
 
-HeadPairs head_pairs(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
-                     const KernelConfig& config) {
-  std::optional<schedules::PairedPlan> pairs = schedules::with_head_pairs(workload, plan);
+schedules::HeadPairs head_pairs(const workloads::Workload& workload, const schedules::Plan& plan,
+                                const KernelConfig& config, KvAddressing& addressing) {
+  std::optional<schedules::HeadPairs> pairs = schedules::head_pairs(workload, plan);
   if (!pairs || !side_by_side(workload.geometry, addressing)) {
     throw base::InputError(
         fmt::format("plan {}: kernel {} takes pairs of KV heads that lie side by side and are cut alike, one item of "
                     "single queries per list",
                     plan.schedule, to_string(config)));
   }
-  HeadPairs result{schedules::with_head_pairs(workload), addressing, std::move(pairs->plan),
-                   std::move(pairs->first_item)};
-  for (std::int64_t& stride : result.addressing.head_stride) stride *= schedules::kHeadsOfPair;
-  result.addressing.page_head_stride *= schedules::kHeadsOfPair;
-  return result;
+  for (std::int64_t& stride : addressing.head_stride) stride *= schedules::kHeadsOfPair;
+  addressing.page_head_stride *= schedules::kHeadsOfPair;
+  return std::move(*pairs);
 }
 
 }  // namespace splitwave::gpu

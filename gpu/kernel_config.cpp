@@ -142,6 +142,10 @@ std::span<const DecodeKernel> group_kernels_for(const workloads::Geometry& g) {
   return f16 ? f16_d128_group_kernels() : bf16_d128_group_kernels();
 }
 
+[[noreturn]] void refuse(const workloads::Geometry& geometry, const KernelConfig& config) {
+  throw InputError(fmt::format("kernel config {}: not compiled for head_dim {}", to_string(config), geometry.head_dim));
+}
+
 }  // namespace
 
 const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config) {
@@ -154,8 +158,7 @@ const DecodeKernel& find_kernel(const workloads::Workload& workload, const Kerne
       return kernel;
     }
   }
-  throw InputError(
-      fmt::format("kernel config {}: not compiled for head_dim {}", to_string(config), workload.geometry.head_dim));
+  refuse(workload.geometry, config);
 }
 
 namespace {
@@ -215,31 +218,34 @@ std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, co
   return all;
 }
 
-std::vector<KernelConfig> whole_item_configs(const workloads::Workload& workload, const Device& device) {
-  kernels_for(workload.geometry);  // or throw
+namespace {
+
+/// Configs without list kernels that the device can run, of these single-item kernels. workload: as they see it.
+std::vector<KernelConfig> single_item_configs(std::span<const DecodeKernel> kernels, std::int32_t kv_heads,
+                                              const workloads::Workload& workload, const Device& device) {
   std::vector<KernelConfig> all;
-  for (const DecodeKernel& kernel : single_item_kernels_for(workload.geometry)) {
-    const std::int32_t cluster = kernel.single_item_cluster;
-    if (kernel.stages > 1 || !fits(kernel, workload) || (cluster > 1 && device.compute_capability < 90)) continue;
-    if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
-    all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster});
+  for (const DecodeKernel& kernel : kernels) {
+    const KernelConfig config{kernel.row_tiles,           kernel.warps, kernel.stages, kernel.tokens,
+                              kernel.single_item_cluster, kernel.team,  kv_heads};
+    if (!config.single_items_only() || !fits(kernel, workload)) continue;
+    if (config.cluster > 1 && device.compute_capability < 90) continue;
+    if (shared_bytes(kernel, config.cluster) <= device.shared_bytes_per_cta) all.push_back(config);
   }
   return all;
 }
 
+}  // namespace
+
+std::vector<KernelConfig> whole_item_configs(const workloads::Workload& workload, const Device& device) {
+  kernels_for(workload.geometry);  // or throw
+  return single_item_configs(single_item_kernels_for(workload.geometry), 1, workload, device);
+}
+
 std::vector<KernelConfig> pair_configs(const workloads::Workload& workload, const Device& device) {
   kernels_for(workload.geometry);  // or throw
-  std::vector<KernelConfig> all;
-  if (!schedules::has_head_pairs(workload)) return all;
+  if (!schedules::has_head_pairs(workload)) return {};
   const workloads::Workload pairs = schedules::with_head_pairs(workload);
-  for (const DecodeKernel& kernel : pair_kernels_for(pairs.geometry)) {
-    const std::int32_t cluster = kernel.single_item_cluster;
-    if (!fits(kernel, pairs) || (cluster > 1 && device.compute_capability < 90)) continue;
-    if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
-    all.push_back(
-        {kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, kernel.team, schedules::kHeadsOfPair});
-  }
-  return all;
+  return single_item_configs(pair_kernels_for(pairs.geometry), schedules::kHeadsOfPair, pairs, device);
 }
 
 namespace {
@@ -274,10 +280,9 @@ bool fits_single_item_kernel(const workloads::Workload& workload, const schedule
   if (config.kv_heads == 1) {
     return find_single_item_kernel(workload, config) != nullptr && takes_single_items(workload, plan, config);
   }
-  const std::optional<schedules::PairedPlan> pairs = schedules::with_head_pairs(workload, plan);
-  if (!pairs) return false;
-  const workloads::Workload seen = schedules::with_head_pairs(workload);
-  return find_single_item_kernel(seen, config) != nullptr && takes_single_items(seen, pairs->plan, config);
+  const std::optional<schedules::HeadPairs> pairs = schedules::head_pairs(workload, plan);
+  return pairs && find_single_item_kernel(pairs->workload, config) != nullptr &&
+         takes_single_items(pairs->workload, pairs->plan, config);
 }
 
 Residency residency_of(const DecodeKernel& kernel, const KernelConfig& config) {
@@ -315,10 +320,6 @@ const DecodeKernel* single_item_kernel_of(const workloads::Workload& workload, c
   if (config.kv_heads == 1) return find_single_item_kernel(workload, config);
   if (!schedules::has_head_pairs(workload)) return nullptr;
   return find_single_item_kernel(schedules::with_head_pairs(workload), config);
-}
-
-[[noreturn]] void refuse(const workloads::Geometry& geometry, const KernelConfig& config) {
-  throw InputError(fmt::format("kernel config {}: not compiled for head_dim {}", to_string(config), geometry.head_dim));
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ KernelConfig parse_kernel_config(std::string_view text);
 
 /// True if the config's single-item kernel, where it has one, can run the plan: single queries, each list one item with
 /// all query heads of a KV head, which fit the config's rows, and no merge that waits. Without rings also: no output
-/// split, no item empty or of more than most_tokens(). Needs no device.
+/// split, no item empty or of more than most_tokens(); for head pairs: schedules::head_pairs() makes such of it, and no
+/// kernel merges. Needs no device.
 bool fits_single_item_kernel(const workloads::Workload& workload, const schedules::Plan& plan,
                              const KernelConfig& config);
 

@@ -276,7 +276,8 @@ Capacity seen_capacity(const Workload& workload, const Plan& plan, const KernelC
 
 Capacity capacity_of(const Workload& workload, const Plan& plan, const KernelConfig& config) {
   if (config.kv_heads == 1) return seen_capacity(workload, plan, config);
-  const HeadPairs pairs = head_pairs(workload, {}, plan, config);
+  KvAddressing none;
+  const schedules::HeadPairs pairs = head_pairs(workload, plan, config, none);
   return seen_capacity(pairs.workload, pairs.plan, config);
 }
 

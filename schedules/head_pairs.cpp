@@ -46,45 +46,38 @@ bool pair_outputs(const Workload& workload, const Plan& plan, Plan& result) {
   return true;
 }
 
-/// Numbers the pairs' partial results, and makes their merges. False if the heads of a pair have different numbers.
-bool pair_merges(const Plan& plan, Plan& result, std::vector<std::int32_t>& first_slot) {
+/// Makes the merges of the pairs, whose partial results are half as many. False if the heads of a pair have different
+/// numbers of them, or not one after the other.
+bool pair_merges(const Plan& plan, Plan& result) {
   if (plan.merges.size() % kHeadsOfPair != 0) return false;
-  first_slot.assign(result.outputs.size(), 0);
-  std::int32_t slots = 0;
   for (std::size_t i = 0; i < plan.merges.size(); i += kHeadsOfPair) {
     const Merge& one = plan.merges[i];
     const Merge& other = plan.merges[i + 1];
+    const std::int32_t slots = result.slots();
     const std::int32_t parts = one.slot_end - one.slot_begin;
-    if (one.output % kHeadsOfPair != 0 || other.output != one.output + 1) return false;
-    if (other.slot_end - other.slot_begin != parts) return false;
-    const std::int32_t pair = one.output / kHeadsOfPair;
-    first_slot[static_cast<std::size_t>(pair)] = slots;
-    result.merges.push_back({pair, slots, slots + parts});
-    slots += parts;
+    if (one.output % kHeadsOfPair != 0 || one.slot_begin != kHeadsOfPair * slots) return false;
+    if (other != Merge{one.output + 1, one.slot_end, one.slot_end + parts}) return false;
+    result.merges.push_back({one.output / kHeadsOfPair, slots, slots + parts});
   }
   return true;
 }
 
 }  // namespace
 
-std::optional<PairedPlan> with_head_pairs(const Workload& workload, const Plan& plan) {
+std::optional<HeadPairs> head_pairs(const Workload& workload, const Plan& plan) {
   const auto lists = static_cast<std::size_t>(plan.lists());
   if (plan.dispatch == Dispatch::queue || lists != plan.items.size() || !has_head_pairs(workload)) return std::nullopt;
-  PairedPlan result;
-  Plan& paired = result.plan;
-  paired.schedule = plan.schedule;
-  paired.tile_q = plan.tile_q;
-  paired.tile_kv = plan.tile_kv;
-  paired.num_splits = plan.num_splits;
-  paired.dispatch = plan.dispatch;
-  paired.merge = plan.merge;
-  paired.reason = plan.reason;
-  std::vector<std::int32_t> first_slot;
-  if (!pair_outputs(workload, plan, paired) || !pair_merges(plan, paired, first_slot)) return std::nullopt;
-  std::vector<std::int32_t> own_slot(plan.outputs.size(), 0);
-  for (const Merge& merge : plan.merges) own_slot[static_cast<std::size_t>(merge.output)] = merge.slot_begin;
+  HeadPairs result{with_head_pairs(workload), plan, {}};
+  Plan& pairs = result.plan;
+  pairs.outputs.clear();
+  pairs.items.clear();
+  pairs.merges.clear();
+  pairs.cta_begin = {0};
+  if (!pair_outputs(workload, plan, pairs) || !pair_merges(plan, pairs)) return std::nullopt;
+  std::vector<std::int32_t> first_slot(plan.outputs.size(), 0);
+  for (const Merge& merge : plan.merges) first_slot[static_cast<std::size_t>(merge.output)] = merge.slot_begin;
   const auto part_of = [&](const Item& item) {
-    return item.slot < 0 ? -1 : item.slot - own_slot[static_cast<std::size_t>(item.output)];
+    return item.slot < 0 ? -1 : item.slot - first_slot[static_cast<std::size_t>(item.output)];
   };
   std::size_t second = 0;  // index of the next item of a pair's second head
   for (std::size_t i = 0; i < lists; ++i) {
@@ -97,13 +90,13 @@ std::optional<PairedPlan> with_head_pairs(const Workload& workload, const Plan& 
     const bool alike = other.output == item.output + 1 && other.kv_begin == item.kv_begin &&
                        other.kv_end == item.kv_end && part_of(other) == part_of(item);
     if (!alike) return std::nullopt;
-    const std::int32_t pair = item.output / kHeadsOfPair;
-    const std::int32_t slot = item.slot < 0 ? -1 : first_slot[static_cast<std::size_t>(pair)] + part_of(item);
-    paired.items.push_back({pair, item.kv_begin, item.kv_end, slot});
-    paired.cta_begin.push_back(static_cast<std::int32_t>(paired.items.size()));
+    const std::int32_t first = first_slot[static_cast<std::size_t>(item.output)] / kHeadsOfPair;
+    const std::int32_t slot = item.slot < 0 ? -1 : first + part_of(item);
+    pairs.items.push_back({item.output / kHeadsOfPair, item.kv_begin, item.kv_end, slot});
+    pairs.cta_begin.push_back(static_cast<std::int32_t>(pairs.items.size()));
     result.first_item.push_back(static_cast<std::int32_t>(i));
   }
-  if (kHeadsOfPair * paired.items.size() != lists) return std::nullopt;
+  if (kHeadsOfPair * pairs.items.size() != lists) return std::nullopt;
   return result;
 }
 

@@ -221,9 +221,9 @@ namespace {
 
 /// Kernels for pairs run nothing but lists of one item, and leave no merge to a kernel.
 std::optional<KernelProfile> pairs_as_run(const KernelProfile& kernel, const Workload& workload, const Plan& plan) {
-  const std::optional<schedules::PairedPlan> pairs = schedules::with_head_pairs(workload, plan);
+  const std::optional<schedules::HeadPairs> pairs = schedules::head_pairs(workload, plan);
   if (!pairs || (plan.merge == schedules::MergeKind::kernel && !plan.merges.empty())) return std::nullopt;
-  const Workload seen = schedules::with_head_pairs(workload);
+  const Workload& seen = pairs->workload;
   if (seen.geometry.group() > kernel.most_rows || !one_item_per_list(seen, pairs->plan)) return std::nullopt;
   return with_costs_of(kernel, seen, true);
 }

@@ -115,10 +115,9 @@ Simulation::Simulation(const workloads::Workload& workload, const schedules::Pla
       options_(options),
       per_sm_(resident_per_sm(machine, kernel, options.ctas_per_sm)) {
   if (kernel.kv_heads > 1) {
-    pairs_ = schedules::with_head_pairs(workload, plan);
+    pairs_ = schedules::head_pairs(workload, plan);
     if (!pairs_)
       throw base::InputError(fmt::format("plan {}: no pairs of KV heads for {}", plan.schedule, kernel.config));
-    pairs_workload_ = schedules::with_head_pairs(workload);
   }
   if (!kernel.config.empty()) {
     if (most_rows(whole_plan()) > kernel.most_rows) in_blocks_ = in_row_blocks(whole_plan(), kernel.most_rows);

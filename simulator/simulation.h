@@ -52,7 +52,7 @@ class Simulation {
 
  private:
   /// As the kernel sees them.
-  const workloads::Workload& workload() const { return pairs_workload_ ? *pairs_workload_ : workload_; }
+  const workloads::Workload& workload() const { return pairs_ ? pairs_->workload : workload_; }
   const schedules::Plan& whole_plan() const { return pairs_ ? pairs_->plan : plan_; }
   const schedules::Plan& plan() const { return in_blocks_ ? *in_blocks_ : whole_plan(); }
   const Machine& machine() const { return clusters_ ? *clusters_ : machine_; }
@@ -65,10 +65,9 @@ class Simulation {
   const KernelProfile& kernel_;
   SimulateOptions options_;
   std::int32_t per_sm_ = 0;
-  std::optional<workloads::Workload> pairs_workload_;  ///< of head pairs, in kernels for such
-  std::optional<schedules::PairedPlan> pairs_;
-  std::optional<schedules::Plan> in_blocks_;  ///< of rows, where a tile has more than a CTA takes
-  std::optional<Machine> clusters_;           ///< instead of machine_, where workers are clusters
+  std::optional<schedules::HeadPairs> pairs_;  ///< in kernels for such
+  std::optional<schedules::Plan> in_blocks_;   ///< of rows, where a tile has more than a CTA takes
+  std::optional<Machine> clusters_;            ///< instead of machine_, where workers are clusters
   Work work_;
   std::optional<LeastSeconds> least_;
 };

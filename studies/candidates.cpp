@@ -56,10 +56,6 @@ std::int64_t size_of_whole(const Facts& facts) {
   return std::min<std::int64_t>(2 * static_cast<std::int64_t>(std::bit_ceil(padded)), 1 << 30);
 }
 
-bool sooner(const Candidate& a, const Candidate& b) {
-  return a.seconds.expected < b.seconds.expected;
-}
-
 /// Candidates of one kernel after the other.
 class Collector {
  public:
@@ -119,11 +115,7 @@ class Collector {
     add_others(bounds);
   }
 
-  /// All, with the least bounds first.
-  std::vector<Candidate> take() && {
-    std::stable_sort(all_.begin(), all_.end(), sooner);
-    return std::move(all_);
-  }
+  std::vector<Candidate> take() && { return std::move(all_); }
 
  private:
   void add_candidate(const std::string& schedule, const Bound& seconds) {
@@ -227,20 +219,21 @@ class Collector {
 std::vector<Candidate> candidates(const Workload& workload, const simulator::Machine& machine,
                                   const std::vector<KernelProfile>& kernels,
                                   const simulator::SimulateOptions& options) {
-  Collector collector(workload, machine, kernels, options);
-  for (const KernelProfile& kernel : kernels) {
-    if (kernel.kv_heads == 1) collector.add(kernel);
-  }
-  std::vector<Candidate> all = std::move(collector).take();
-  const auto for_pairs = [](const KernelProfile& kernel) { return kernel.kv_heads > 1; };
-  if (std::none_of(kernels.begin(), kernels.end(), for_pairs)) return all;
-  const Workload pairs = schedules::with_head_pairs(workload);  // the same cuts, of half as many outputs
-  Collector of_pairs(pairs, machine, kernels, options);
-  for (const KernelProfile& kernel : kernels) {
-    if (for_pairs(kernel)) of_pairs.add(kernel);
-  }
-  for (Candidate& candidate : std::move(of_pairs).take()) all.push_back(std::move(candidate));
-  std::stable_sort(all.begin(), all.end(), sooner);
+  std::vector<Candidate> all;
+  const auto collect = [&](const Workload& seen, std::int32_t kv_heads) {
+    Collector collector(seen, machine, kernels, options);
+    for (const KernelProfile& kernel : kernels) {
+      if (kernel.kv_heads == kv_heads) collector.add(kernel);
+    }
+    for (Candidate& candidate : std::move(collector).take()) all.push_back(std::move(candidate));
+  };
+  collect(workload, 1);
+  const bool for_pairs =
+      std::any_of(kernels.begin(), kernels.end(), [](const KernelProfile& kernel) { return kernel.kv_heads > 1; });
+  // The same cuts, of half as many outputs.
+  if (for_pairs) collect(schedules::with_head_pairs(workload), schedules::kHeadsOfPair);
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.seconds.expected < b.seconds.expected; });
   return all;
 }
 

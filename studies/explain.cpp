@@ -89,7 +89,7 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
   e.workload = workload.name;
   e.machine = target.name;
   e.grid = made.grid;
-  const auto pairs = made.kernel.kv_heads > 1 ? schedules::with_head_pairs(workload, made.plan) : std::nullopt;
+  const auto pairs = made.kernel.kv_heads > 1 ? schedules::head_pairs(workload, made.plan) : std::nullopt;
   e.metrics = metrics(pairs ? pairs->plan : made.plan, made.grid);
   e.timeline = std::move(made.timeline);
   e.plan = std::move(made.plan);

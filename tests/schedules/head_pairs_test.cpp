@@ -51,10 +51,10 @@ TEST(HeadPairs, HalveEveryPlanOfSingleItems) {
     for (const char* schedule : {"fixed-split:1", "fixed-split:3+last_arriver", "fixed-size:256+last_arriver",
                                  "fixed-size:4096", "flashinfer+last_arriver"}) {
       const Plan plan = planned(w, schedule);
-      const std::optional<PairedPlan> pairs = with_head_pairs(w, plan);
+      const std::optional<HeadPairs> pairs = head_pairs(w, plan);
       ASSERT_TRUE(pairs.has_value()) << schedule;
-      const Workload seen = with_head_pairs(w);
-      EXPECT_NO_THROW(validate(seen, pairs->plan)) << schedule;
+      EXPECT_EQ(pairs->workload.geometry, with_head_pairs(w).geometry);
+      EXPECT_NO_THROW(validate(pairs->workload, pairs->plan)) << schedule;
       ASSERT_EQ(2 * pairs->plan.items.size(), plan.items.size()) << schedule;
       EXPECT_EQ(2 * pairs->plan.slots(), plan.slots());
       for (std::size_t i = 0; i < pairs->plan.items.size(); ++i) {
@@ -72,18 +72,18 @@ TEST(HeadPairs, HalveEveryPlanOfSingleItems) {
 TEST(HeadPairs, OfOtherPlansThereAreNone) {
   const Workload w = workloads::parse_spec("h=8/2,d=64:3q1s1000");
   const Workload ragged = workloads::parse_spec("h=8/2,d=64:3q1s9000_1q1s500");
-  EXPECT_FALSE(with_head_pairs(ragged, planned(ragged, "lean")).has_value());
-  EXPECT_FALSE(with_head_pairs(w, planned(w, "fa3")).has_value()) << "a queue";
+  EXPECT_FALSE(head_pairs(ragged, planned(ragged, "lean")).has_value());
+  EXPECT_FALSE(head_pairs(w, planned(w, "fa3")).has_value()) << "a queue";
   Plan swapped = planned(w, "fixed-split:1");
-  ASSERT_TRUE(with_head_pairs(w, swapped).has_value());
+  ASSERT_TRUE(head_pairs(w, swapped).has_value());
   std::swap(swapped.outputs[0], swapped.outputs[1]);
-  EXPECT_FALSE(with_head_pairs(w, swapped).has_value());
+  EXPECT_FALSE(head_pairs(w, swapped).has_value());
   Plan uneven = planned(w, "fixed-split:2+last_arriver");
-  ASSERT_TRUE(with_head_pairs(w, uneven).has_value());
+  ASSERT_TRUE(head_pairs(w, uneven).has_value());
   for (Item& item : uneven.items) {
     if (item.output == 1) (item.kv_begin == 0 ? item.kv_end : item.kv_begin) = 64;
   }
-  EXPECT_FALSE(with_head_pairs(w, uneven).has_value());
+  EXPECT_FALSE(head_pairs(w, uneven).has_value());
 }
 
 }  // namespace

@@ -318,7 +318,7 @@ TEST(HeadPairs, AreSimulatedAsOneHead) {
       const schedules::Plan plan = schedules::make_plan(schedule, w, grid);
       const auto run = as_run(kernel, w, plan, grid.resident());
       ASSERT_TRUE(run.has_value()) << schedule;
-      const schedules::Plan seen = schedules::with_head_pairs(w, plan)->plan;
+      const schedules::Plan seen = schedules::head_pairs(w, plan)->plan;
       const auto as_wide = as_run(config(wide, pairs), pairs, seen, grid.resident());
       ASSERT_TRUE(as_wide.has_value());
       const schedules::Timeline timeline = simulate(w, plan, h200(), *run);
