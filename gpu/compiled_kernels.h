@@ -13,9 +13,10 @@ std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry);
 
 /// Throws InputError if it is not compiled.
 const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config);
-/// The single-item kernel of the same config; null if there is none. workload: as the kernel sees it, of head pairs if
-/// the config is for such.
-const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config);
+/// The single-item kernel of the same config, for outputs in parts or not; null if there is none. workload: as the
+/// kernel sees it, of head pairs if the config is for such.
+const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config,
+                                            bool parts = false);
 
 /// Whether the plan, as the kernel sees it, is one for single-item kernels with so many rows and tokens.
 bool takes_single_items(const workloads::Workload& workload, const schedules::Plan& plan, const KernelConfig& config);

@@ -179,12 +179,14 @@ std::span<const DecodeKernel> pair_kernels_for(const workloads::Geometry& g) {
 
 }  // namespace
 
-const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config) {
+const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config,
+                                            bool parts) {
   if (config.team != Team::warps) return nullptr;
   const workloads::Geometry& g = workload.geometry;
   for (const DecodeKernel& kernel : config.kv_heads > 1 ? pair_kernels_for(g) : single_item_kernels_for(g)) {
     if (kernel.row_tiles == config.row_tiles && kernel.warps == config.warps && kernel.stages == config.stages &&
-        kernel.tokens == config.tokens && kernel.single_item_cluster == config.cluster && fits(kernel, workload)) {
+        kernel.tokens == config.tokens && kernel.single_item_cluster == config.cluster && fits(kernel, workload) &&
+        (kernel.stages > 1 || kernel.parts == parts)) {
       return &kernel;
     }
   }
@@ -227,7 +229,7 @@ std::vector<KernelConfig> single_item_configs(std::span<const DecodeKernel> kern
   for (const DecodeKernel& kernel : kernels) {
     const KernelConfig config{kernel.row_tiles,           kernel.warps, kernel.stages, kernel.tokens,
                               kernel.single_item_cluster, kernel.team,  kv_heads};
-    if (!config.single_items_only() || !fits(kernel, workload)) continue;
+    if (!config.single_items_only() || (kernel.stages == 1 && kernel.parts) || !fits(kernel, workload)) continue;
     if (config.cluster > 1 && device.compute_capability < 90) continue;
     if (shared_bytes(kernel, config.cluster) <= device.shared_bytes_per_cta) all.push_back(config);
   }
@@ -250,9 +252,11 @@ std::vector<KernelConfig> pair_configs(const workloads::Workload& workload, cons
 
 namespace {
 
-/// No output is split, and no item empty or longer than the CTAs hold.
+/// No item is empty or longer than the CTAs hold, and outputs in parts are merged as kernels without rings do.
 bool holds_whole_items(const schedules::Plan& plan, const KernelConfig& config) {
-  return plan.merges.empty() && std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
+  const bool merges = plan.merge == schedules::MergeKind::last_arriver && config.cluster >= kLeastClusterOfParts;
+  return (plan.merges.empty() || merges) &&
+         std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
            return item.tokens() > 0 && item.tokens() <= config.most_tokens();
          });
 }
@@ -278,7 +282,8 @@ bool takes_single_items(const workloads::Workload& workload, const schedules::Pl
 bool fits_single_item_kernel(const workloads::Workload& workload, const schedules::Plan& plan,
                              const KernelConfig& config) {
   if (config.kv_heads == 1) {
-    return find_single_item_kernel(workload, config) != nullptr && takes_single_items(workload, plan, config);
+    return find_single_item_kernel(workload, config, !plan.merges.empty()) != nullptr &&
+           takes_single_items(workload, plan, config);
   }
   const std::optional<schedules::HeadPairs> pairs = schedules::head_pairs(workload, plan);
   return pairs && find_single_item_kernel(pairs->workload, config) != nullptr &&

@@ -15,6 +15,9 @@
 
 namespace splitwave::gpu {
 
+/// The smallest cluster whose whole-item kernels take outputs in parts.
+inline constexpr std::int32_t kLeastClusterOfParts = 4;
+
 /// What a decode kernel is compiled for, and the cluster that it is launched with: a worker of a plan is a cluster of
 /// `cluster` CTAs that share each item. One config may have two kernels (docs/kernels.md): a list kernel for any plan,
 /// and a single-item kernel; without a ring only the latter, which then is a whole-item kernel.
@@ -50,9 +53,9 @@ std::string name_without_cluster(const KernelConfig& config);
 KernelConfig parse_kernel_config(std::string_view text);
 
 /// True if the config's single-item kernel, where it has one, can run the plan: single queries, each list one item with
-/// all query heads of a KV head, which fit the config's rows, and no merge that waits. Without rings also: no output
-/// split, no item empty or of more than most_tokens(); for head pairs: schedules::head_pairs() makes such of it, and no
-/// kernel merges. Needs no device.
+/// all query heads of a KV head, which fit the config's rows, and no merge that waits. Without rings also: no item
+/// empty or of more than most_tokens(), and outputs in parts only in clusters of kLeastClusterOfParts or more, merged
+/// by last arrivers; for head pairs: schedules::head_pairs() makes such of it, and no kernel merges. Needs no device.
 bool fits_single_item_kernel(const workloads::Workload& workload, const schedules::Plan& plan,
                              const KernelConfig& config);
 

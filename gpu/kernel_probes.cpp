@@ -74,7 +74,7 @@ class ConfigProbes {
     if (probe_.paged) return;
     queue();
     waves();
-    cold();
+    cold(round_);
     if (probe_.masked) return;  // two queries have two tokens at least, and kernels for single items single queries
     empty();
     merges();
@@ -108,8 +108,10 @@ class ConfigProbes {
   void whole_item() {
     time(ProbeKind::item, round_, 1, round_, false);
     waves();
-    if (!probe_.paged) cold();
-    if (probe_.paged || probe_.config.cluster > 1) return;
+    if (probe_.paged) return;
+    for (const std::int32_t tokens : {probe_.config.cluster * probe_.config.tokens, round_}) cold(tokens);
+    single_item_merges({2, 8});
+    if (probe_.config.cluster > 1) return;
     row_waves();
     table();
   }
@@ -123,18 +125,18 @@ class ConfigProbes {
     }
     items_of_rounds(probe_.masked);
     waves();
-    cold();
+    cold(round_);
     single_item_merges({2, 8});  // all are resident
   }
 
   /// Copy after copy, so that none is in L2 any more when it is read again.
-  void cold() {
-    const Workload w = workload(1, round_);
+  void cold(std::int32_t tokens) {
+    const Workload w = workload(1, tokens);
     if (probe_.masked || find_single_item_kernel(w, probe_.config) == nullptr) return;
     MeasureOptions options = options_;
     options.bytes_per_cycle = kColdBytes;
     options.replays = std::min(options.replays, kColdReplays);
-    report(ProbeKind::cold, round_, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, false, options),
+    report(ProbeKind::cold, tokens, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, false, options),
            false);
   }
 
@@ -195,7 +197,7 @@ class ConfigProbes {
   }
 
   void single_item_merges(std::initializer_list<std::int32_t> all_parts) {
-    if (find_single_item_kernel(workload(1, round_), probe_.config) == nullptr) return;
+    if (find_single_item_kernel(workload(1, round_), probe_.config, true) == nullptr) return;
     for (const std::int32_t parts : all_parts) time_parts(ProbeKind::splits, parts, false);
   }
 

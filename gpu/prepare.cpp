@@ -136,7 +136,7 @@ MergeParams merge_params(const DecodeParams& decode, const Plan& plan, const Lau
 const DecodeKernel* single_item_kernel(const Workload& workload, const Plan& plan, const KernelConfig& config,
                                        const LaunchOptions& options) {
   if (test_hooks(options) != 0 || options.replayable || !takes_single_items(workload, plan, config)) return nullptr;
-  return find_single_item_kernel(workload, config);
+  return find_single_item_kernel(workload, config, !plan.merges.empty());
 }
 
 const Residency& known_residency(const DecodeKernel& kernel, const KernelConfig& config, KnownResidency& known) {
@@ -170,8 +170,9 @@ dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig&
                     plan.schedule, to_string(config)));
   }
   throw InputError(
-      fmt::format("plan {}: kernel {} takes only single queries of 1 to {} tokens, one per list, and no splits",
-                  plan.schedule, to_string(config), config.most_tokens()));
+      fmt::format("plan {}: kernel {} takes only single queries, one item of 1 to {} tokens per list, and outputs in "
+                  "parts only in clusters of {} and more, merged by last arrivers",
+                  plan.schedule, to_string(config), config.most_tokens(), kLeastClusterOfParts));
 }
 
 Launch decode_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,

@@ -50,6 +50,7 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   kernel.bytes_in_flight *= costs.cluster;
   kernel.tile_tokens *= costs.cluster;
   kernel.most_tokens *= costs.cluster;
+  kernel.held_transfer_seconds = costs.held_transfer_seconds;
   kernel.crowded_clocks = costs.crowded_clocks;
   kernel.later_start_seconds = costs.later_start_seconds;
   kernel.single_item_registers_per_thread = costs.single_item_registers_per_thread;
@@ -82,10 +83,12 @@ bool is_compiled_for_pairs(const KernelProfile& kernel) {
   return name.starts_with("r1w4s2t16c") || name.starts_with("r1w4s2t32c") || name.starts_with("r2w4s2t16c");
 }
 
-/// No output is split, and no item empty or longer than the CTAs hold.
-bool holds_whole_items(const Plan& plan, std::int32_t most_tokens) {
-  return plan.merges.empty() && std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
-           return item.tokens() > 0 && item.tokens() <= most_tokens;
+/// No item is empty or longer than the CTAs hold, and outputs in parts are merged as such kernels do.
+bool holds_whole_items(const Plan& plan, const KernelProfile& kernel) {
+  const bool merges = plan.merge == schedules::MergeKind::last_arriver && takes_parts(kernel);
+  return (plan.merges.empty() || merges) &&
+         std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
+           return item.tokens() > 0 && item.tokens() <= kernel.most_tokens;
          });
 }
 
@@ -235,8 +238,7 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
   if (kernel.kv_heads > 1) return pairs_as_run(kernel, workload, plan);
   if (kernel.config.empty()) return with_tile_of(plan, kernel);
   const bool single = kernel.single_item_prologue_seconds > 0 && workload.geometry.group() <= kernel.most_rows &&
-                      one_item_per_list(workload, plan) &&
-                      (kernel.most_tokens == 0 || holds_whole_items(plan, kernel.most_tokens));
+                      one_item_per_list(workload, plan) && (kernel.most_tokens == 0 || holds_whole_items(plan, kernel));
   if (kernel.most_tokens > 0 && !single) return std::nullopt;
   const std::int32_t blocks = std::max(1, (most_rows(plan) + kernel.most_rows - 1) / kernel.most_rows);
   if (plan.dispatch == schedules::Dispatch::queue) {

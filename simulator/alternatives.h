@@ -41,6 +41,12 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const workloads::Worklo
 /// what single-item kernels run.
 bool one_item_per_list(const workloads::Workload& workload, const schedules::Plan& plan);
 
+/// Whether the config's kernel for lists of one item takes outputs in parts: of those that hold their items only larger
+/// clusters do.
+inline bool takes_parts(const KernelProfile& kernel) {
+  return kernel.most_tokens == 0 || kernel.single_item_merge_seconds >= 0;
+}
+
 /// Rows of the tallest output tile.
 std::int32_t most_rows(const schedules::Plan& plan);
 

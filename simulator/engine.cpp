@@ -20,7 +20,7 @@ constexpr double kSameTime = 1e-12;
 Engine::Limits Engine::limits_of(double ctas, const TokenSeconds& arithmetic) const {
   const MemoryLaw& law = work_->law;
   const double on_sm = std::min<double>(options_.ctas_per_sm, std::ceil(ctas / machine_->sms));
-  double share = std::min(machine_->sm_bytes_per_second / on_sm, law.l2_bytes_per_second / ctas);
+  double share = std::min(work_->sm_bytes_per_second / on_sm, law.l2_bytes_per_second / ctas);
   if (law.dram_share > 0) share = std::min(share, law.plateau / (law.dram_share * ctas));
   const double per_byte = std::max(arithmetic.alone, arithmetic.crowded * on_sm);
   return {share, per_byte > 0 ? 1 / per_byte : std::numeric_limits<double>::infinity()};

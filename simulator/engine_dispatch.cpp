@@ -33,7 +33,7 @@ void Engine::prepare_classes() {
   limits_.side_bytes_per_second = machine_->side_bytes_per_second;
   const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
   limits_.law = work_->law;
-  limits_.sm_bytes_per_second = machine_->sm_bytes_per_second;
+  limits_.sm_bytes_per_second = work_->sm_bytes_per_second;
   limits_.sms = machine_->sms;
   limits_.per_sm = options_.ctas_per_sm;
   const std::size_t kinds = limits_.kinds.ports.size();

@@ -77,10 +77,12 @@ struct KernelProfile {
   std::int32_t kv_heads = 1;     ///< that a CTA reads as one: 2 in kernels for head pairs (schedules/head_pairs.h)
   std::int32_t most_rows = 0;    ///< rows that a CTA takes of an output tile; more take several CTAs. 0: any
   std::int32_t most_tokens = 0;  ///< of an item: a kernel without ring holds it whole. 0: any
-  bool masked = false;           ///< takes tiles whose rows see different ranges, and only those
-  double chain_clocks = 0;       ///< per KV token of a CTA alone on its SM: its warps' chains of instructions. 0: none
-  double latency_scale = 1;      ///< its requests' latency over the machine's, which batches of register loads showed
-  double queue_scale = 1;        ///< the same of what the latency grows by under load
+  /// Of so many tokens, on their way to a lone worker that has asked for them all; negative: at the machine's rate.
+  double held_transfer_seconds = -1;
+  bool masked = false;       ///< takes tiles whose rows see different ranges, and only those
+  double chain_clocks = 0;   ///< per KV token of a CTA alone on its SM: its warps' chains of instructions. 0: none
+  double latency_scale = 1;  ///< its requests' latency over the machine's, which batches of register loads showed
+  double queue_scale = 1;    ///< the same of what the latency grows by under load
   double first_round_seconds = 0;  ///< more of the first tile of each stage behind the first one than of later ones
   double partial_tile = 1;         ///< share of a tile's arithmetic that a part of one takes however small it is
   bool refills_after_use = false;  ///< a tile is requested when the one in its place has been worked on
@@ -159,6 +161,7 @@ struct ClusterCosts {
   std::int64_t single_item_shared_bytes = 0;
   double single_item_merge_seconds = -1;  ///< KernelProfile's, as the next; negative: both are those of single CTAs
   double single_item_merge_seconds_per_split = 0;
+  double held_transfer_seconds = -1;  ///< KernelProfile's
 };
 
 /// One variant of a kernel file: a kernel and the geometries that it is for.

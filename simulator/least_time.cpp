@@ -10,12 +10,12 @@ namespace {
 
 /// Between a list's first requests and its stream, at least. Where the stages of a ring do not keep up (Engine::
 /// ring_fill_seconds), what is left of a latency depends on how many of them an item fills.
-double least_fill(const Machine& machine, const KernelProfile& kernel, const Work& work) {
+double least_fill(const KernelProfile& kernel, const Work& work) {
   const MemoryLaw& law = work.law;
   const double latency = kernel.exposed_latencies * law.latency_seconds;
   if (kernel.most_tokens > 0) return latency;
   if (!kernel.refills_after_use) return 0;
-  double share = std::min(machine.sm_bytes_per_second, law.l2_bytes_per_second);
+  double share = std::min(work.sm_bytes_per_second, law.l2_bytes_per_second);
   if (law.dram_share > 0) share = std::min(share, law.plateau / law.dram_share);
   const double tile = kernel.tile_tokens * work.bytes_per_token;
   const double transfer = tile / share;
@@ -37,10 +37,10 @@ LeastTime::LeastTime(const Machine& machine, const KernelProfile& kernel, const 
       work_(work),
       per_sm_(per_sm),
       resident_(std::max(1, resident)),
-      fill_(least_fill(machine, kernel, work)) {
+      fill_(least_fill(kernel, work)) {
   if (kernel.refills_after_use) further_item_ = std::min(kernel.item_seconds, kernel.item_crowded_seconds);
   const double lone = work.law.latency_seconds > 0 ? 1 / work.law.lone_rate() : 0;
-  const double arrival = std::max(lone, 1 / machine.sm_bytes_per_second);
+  const double arrival = std::max(lone, 1 / work.sm_bytes_per_second);
   for (const TokenSeconds& cost : work.seconds_per_byte) {
     byte_seconds_.push_back({cost.alone, std::max(cost.alone, arrival), std::max(cost.crowded, cost.alone / per_sm)});
   }
@@ -149,9 +149,9 @@ double LeastTime::most_bytes_per_second() const {
   for (const ByteSeconds& byte : byte_seconds_) arithmetic = std::min(arithmetic, byte.arithmetic);
   StreamClass all;
   all.ctas = static_cast<double>(std::min<std::int64_t>(lists_, resident_));
-  all.cap = std::min(machine_.sm_bytes_per_second, 1 / arithmetic);
+  all.cap = std::min(work_.sm_bytes_per_second, 1 / arithmetic);
   share_bandwidth(work_.law, {&all, 1});
-  return std::min(all.rate * all.ctas, machine_.sms * machine_.sm_bytes_per_second);
+  return std::min(all.rate * all.ctas, machine_.sms * work_.sm_bytes_per_second);
 }
 
 /// By which share of its bytes a list of the first wave may have fewer (Engine::out_of_step_bytes).

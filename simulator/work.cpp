@@ -18,6 +18,8 @@ using workloads::Workload;
 
 /// More than any memory delivers in a latency.
 constexpr double kUnlimitedBytes = 1e9;
+/// More than any SM takes in, bytes per second.
+constexpr double kUnlimitedRate = 1e15;
 
 /// True if no two outputs read the same K and V: every tile holds the whole group and all queries of its request.
 bool reads_once(const Workload& workload, const Plan& plan) {
@@ -228,6 +230,12 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.law.refill_seconds = kernel.refill_seconds;
   if (kernel.refills_after_use) {
     work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;
+  }
+  work.sm_bytes_per_second = machine.sm_bytes_per_second;
+  if (kernel.most_tokens > 0 && kernel.held_transfer_seconds > 0) {
+    work.sm_bytes_per_second = kernel.most_tokens * work.bytes_per_token / kernel.held_transfer_seconds;
+  } else if (kernel.held_transfer_seconds == 0) {
+    work.sm_bytes_per_second = kUnlimitedRate;
   }
   if (kernel.refills_after_use && kernel.prefetches_items) look_at_items(plan, resident_ctas(plan, resident), work);
   if (!warm) {

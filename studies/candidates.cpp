@@ -15,6 +15,7 @@
 #include "schedules/head_pairs.h"
 #include "schedules/rules/flashinfer.h"
 #include "schedules/rules/lean.h"
+#include "simulator/alternatives.h"
 
 namespace splitwave::studies {
 namespace {
@@ -88,6 +89,7 @@ class Collector {
     workers_ = bounds.workers();
     if (kernel.most_tokens > 0) {
       if (facts_.longest <= kernel.most_tokens) add_candidate(whole_, bounds.whole());
+      if (simulator::takes_parts(kernel) && facts_.single_query) add_held_parts(bounds);
       return;
     }
     if (kernel.warps_alone && facts_.single_query) return add_long_lists(bounds);  // others have single-item kernels
@@ -183,6 +185,20 @@ class Collector {
       // Of a ragged batch some outputs have less to merge, or nothing.
       add_merged(fmt::format("fixed-split:{}", splits), outputs * splits, facts_.uniform ? parts : 1, bounds,
                  [&](Merging merging) { return bound(i, merging); });
+    }
+  }
+  /// Parts that the kernel holds, as far as all are resident.
+  void add_held_parts(KernelBounds& bounds) {
+    const auto fits = [&](std::int32_t tokens, std::int64_t lists) {
+      return tokens <= kernel_->most_tokens && tokens < facts_.longest && lists <= workers_;
+    };
+    for (std::size_t i = 1; packs_splits_ && i < kSplits.size(); ++i) {
+      if (!fits(tokens_per_split(facts_, kSplits[i]), facts_.outputs * kSplits[i])) continue;
+      add_named(fmt::format("fixed-split:{}", kSplits[i]), bounds.splits(kSplits[i], Merging::last_arriver));
+    }
+    for (const Pieces& pieces : sizes_) {
+      if (!fits(pieces.tokens, pieces.lists)) continue;
+      add_named(fmt::format("fixed-size:{}", pieces.tokens), bounds.pieces(pieces, Merging::last_arriver));
     }
   }
   void add_pieces(KernelBounds& bounds) {

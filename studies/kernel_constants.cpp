@@ -34,6 +34,7 @@ class Writer {
         merge_times_(merging),
         launch_(base.launch_seconds * 1e9),
         latency_(base.ring_l2_seconds * 1e9),
+        farther_((base.farther_seconds + base.first_burst_seconds) * 1e9),
         list_(base.source) {}
 
   Json write() {
@@ -119,10 +120,21 @@ class Writer {
            times_.at(1, true, ProbeKind::item, times_.round(1)) - times_.at(1, true, ProbeKind::short_items, 2));
   }
 
+  /// What a worker's round takes on its way from memory, all of it asked for at once: by what it takes longer than one
+  /// chunk for each CTA. Nothing of points without such probes.
+  std::optional<double> held_transfer(std::int32_t cluster) const {
+    const std::int32_t few = cluster * probed_.config.tokens;
+    const std::optional<double> chunks = times_.find(cluster, false, ProbeKind::cold, few);
+    const std::optional<double> round = times_.find(cluster, false, ProbeKind::cold, times_.round(cluster));
+    if (!chunks || !round) return std::nullopt;
+    return std::max(0.0, *round - *chunks) * times_.round(cluster) / (times_.round(cluster) - few);
+  }
+
   /// A kernel that holds its item: what an SM that is full takes for each CTA, and the rest of what a lone one takes.
   void whole_item() {
     Json crowded_clocks = Json::array();
     Json single = Json::array();
+    Json transfers = Json::array();
     for (std::size_t i = 0; i < probed_.clusters.size(); ++i) {
       const std::int32_t cluster = probed_.clusters[i];
       const double lone = times_.at(cluster, false, ProbeKind::item, times_.round(cluster));
@@ -130,13 +142,18 @@ class Writer {
       const double on_sm = probed_.resources[i].single_item_where.ctas_per_sm;
       const double crowded = on_sm > 1 ? wave / on_sm : 0;
       crowded_clocks.push_back(rounded(std::max(0.0, crowded) * 1e-9 * base_.clock_hz / times_.round(1)));
+      const std::optional<double> round = held_transfer(cluster);
+      if (round) transfers.push_back(rounded(*round));
+      const double fixed = round ? times_.at(cluster, false, ProbeKind::cold, times_.round(cluster)) - launch_ -
+                                       latency_ - farther_ - *round - crowded
+                                 : lone - launch_ - latency_ - transfer(cluster) - crowded - hidden(cluster);
       // Not 0 where nothing is left over: that would say that there is no such kernel.
-      const double fixed = lone - launch_ - latency_ - transfer(cluster) - crowded - hidden(cluster);
       single.push_back(rounded(std::max(1.0, fixed)));
     }
     add("fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
     add("single_item_fixed", "ns", single);
     add("most_tokens", "token", times_.round(1), "derived");
+    if (transfers.size() == probed_.clusters.size()) add("held_transfer", "ns", transfers);
     add("crowded_clocks", "clock", crowded_clocks);
     table();
     if (times_.find(1, false, ProbeKind::row_waves, 2)) {
@@ -145,6 +162,7 @@ class Writer {
     }
     const double two = times_.at(1, false, ProbeKind::waves, 2);
     add_ns("single_item_crowd_start", two - 2 * times_.each(1, false, ProbeKind::waves) - launch_);
+    add_part_merges(probed_, times_, base_, list_);
   }
 
   void table() {
@@ -352,6 +370,7 @@ class Writer {
   ProbeTimes merge_times_;
   double launch_ = 0;
   double latency_ = 0;
+  double farther_ = 0;  ///< memory is than L2, for a launch's first loads
   ConstantList list_;
 };
 

@@ -45,6 +45,24 @@ void add_last_arriver(const ProbeTimes& times, bool any_plan, double flag_ns, co
   list.add_ns(prefix + "merge_batch", (further - 24 * found->per_split) / 3);
 }
 
+/// By the size of clusters, of those of `least` CTAs and more: others take no outputs in parts. Nothing of points of
+/// before they were probed.
+void add_by_cluster(const ProbedConfig& probed, const ProbeTimes& times, std::int32_t least, double flag_ns,
+                    ConstantList& list) {
+  Json merge = Json::array();
+  Json per_split = Json::array();
+  for (const std::int32_t cluster : probed.clusters) {
+    const std::optional<LastArriver> found =
+        cluster < least ? LastArriver{} : last_arriver(times, cluster, false, flag_ns);
+    if (!found) return;
+    merge.push_back(rounded(std::max(0.0, found->merge)));
+    per_split.push_back(rounded(std::max(0.0, found->per_split)));
+  }
+  list.add("cluster_merge", "ns", merge);
+  list.add("cluster_merge_per_split", "ns", per_split);
+  if (least > 1) list.add("parts_from", "CTA", least, "derived");
+}
+
 /// Of kernels that run any plan, of those for lists of one item, and of these by the size of their clusters.
 void add_last_arrivers(const ProbedConfig& probed, const ProbeTimes& times, double flag_ns, ConstantList& list) {
   add_last_arriver(times, true, flag_ns, "", list);
@@ -52,16 +70,7 @@ void add_last_arrivers(const ProbedConfig& probed, const ProbeTimes& times, doub
   if (!probed.resources.front().single_item) return;
   add_last_arriver(times, false, flag_ns, "single_item_", list);
   if (probed.clusters.size() < 2) return;  // single CTAs' say it all
-  Json merge = Json::array();
-  Json per_split = Json::array();
-  for (const std::int32_t cluster : probed.clusters) {
-    const auto found = last_arriver(times, cluster, false, flag_ns);
-    if (!found) return;  // points of before clusters were probed
-    merge.push_back(rounded(std::max(0.0, found->merge)));
-    per_split.push_back(rounded(std::max(0.0, found->per_split)));
-  }
-  list.add("cluster_merge", "ns", merge);
-  list.add("cluster_merge_per_split", "ns", per_split);
+  add_by_cluster(probed, times, 1, flag_ns, list);
 }
 
 /// What each of eight CTAs takes that share a merge of eight parts, besides its fragments.
@@ -101,6 +110,10 @@ void add_merge_kernel(const ProbedConfig& probed, const ProbeTimes& times, const
 }
 
 }  // namespace
+
+void add_part_merges(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base, ConstantList& list) {
+  add_by_cluster(probed, times, gpu::kLeastClusterOfParts, base.flag_seconds * 1e9, list);
+}
 
 void add_merge_constants(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base,
                          double shared_turns, ConstantList& list) {

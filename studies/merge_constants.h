@@ -13,4 +13,8 @@ namespace splitwave::studies {
 void add_merge_constants(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base,
                          double shared_turns, ConstantList& list);
 
+/// The same of a kernel that holds its items: of the sizes of clusters that take outputs in parts. Nothing of points
+/// without such probes.
+void add_part_merges(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base, ConstantList& list);
+
 }  // namespace splitwave::studies

@@ -21,7 +21,8 @@ inline constexpr int kMaxWarps = 8;
 inline constexpr float kNothingSeen = -1e30F;
 
 template <class Element_, int kHeadDim_, int kRowTiles_, int kWarps_, int kStages_, int kTokens_, bool kPaged_,
-          bool kMasked_ = false, int kSingleItemCluster_ = 0, bool kAlone_ = false, int kKvHeads_ = 1>
+          bool kMasked_ = false, int kSingleItemCluster_ = 0, bool kAlone_ = false, int kKvHeads_ = 1,
+          bool kParts_ = false>
 struct Config {
   using Element = Element_;
   static constexpr int kHeadDim = kHeadDim_;
@@ -54,6 +55,10 @@ struct Config {
   /// One stage: no ring, a CTA holds all its tokens at once (whole_item.cuh).
   static constexpr bool kWholeItem = kStages == 1;
 
+  /// Whether outputs may be in parts, which are then merged by packets (packets.cuh). Kernels with rings always take
+  /// such; without, their instructions would take registers from those that need none of it.
+  static constexpr bool kParts = kParts_ || !kWholeItem;
+
   static constexpr int kChunks = kAlone ? 1 : kWarps;  ///< of kTokens tokens that take turns: from a warp's to its next
   static constexpr int kTokenTiles = kTokens / 16;     ///< tiles of 16 tokens (M of the MMA)
   static constexpr int kDimTiles = kHeadDim / 16;
@@ -62,6 +67,8 @@ struct Config {
   /// Those that each CTA of a single-item kernel's cluster finishes; if it has more CTAs, some finish none.
   static constexpr int kFragmentsPerRank =
       kSingleItemCluster > 1 && kFragments > kSingleItemCluster ? kFragments / kSingleItemCluster : 1;
+  /// Of its CTAs the first of so many finishes any.
+  static constexpr int kRanksPerFragment = kFragments < kSingleItemCluster ? kSingleItemCluster / kFragments : 1;
   static constexpr int kBlockBytes = kTokens * 128;  ///< 64 elements of a tile's tokens
   static constexpr int kTileBytes = kTokens * kHeadDim * 2;
   static constexpr int kStageBytes = 2 * kTileBytes;  ///< K, then V
@@ -102,15 +109,16 @@ struct Config {
   }
 
   /// CTAs per SM that the compiler keeps registers for: what shared memory allows (227 KB, 1 KB reserved for each), as
-  /// long as 160 registers are left to a thread, or 200 where plans are any: with fewer these spill, which makes small
-  /// lists a fifth slower (docs/kernels.md, "Versions").
-  static constexpr int kLeastRegisters = kSingleItem ? 160 : 200;
+  /// long as 160 registers are left to a thread (128 without rings), or 200 where plans are any: with fewer these
+  /// spill, which makes small lists a fifth slower (docs/kernels.md, "Versions").
+  static constexpr int kLeastRegisters = kParts_ ? 128 : kSingleItem ? 160 : 200;
   static constexpr int kSharedCtas = 227 * 1024 / (shared_bytes(1) + 1024);
   static constexpr int kRegisterCtas = 65536 / (kThreads * kLeastRegisters);
   static constexpr int kResident = kSharedCtas < kRegisterCtas ? (kSharedCtas > 0 ? kSharedCtas : 1) : kRegisterCtas;
 
   static_assert(kQueryDim % 64 == 0 && kTokens % 16 == 0);
   static_assert(kKvHeads == 1 || (kKvHeads == 2 && kSingleItem && !kWholeItem));
+  static_assert(!kParts_ || (kWholeItem && kSingleItemCluster > 1));
 };
 
 }  // namespace splitwave::gpu

@@ -69,7 +69,10 @@ struct Cta {
   /// Fragments that this CTA of the cluster finishes. In clusters with more CTAs than fragments only some finish any.
   __device__ __forceinline__ int fragments_per_rank() const { return max(1, Config::kFragments >> shift()); }
   /// The first of them, and how many: those of row tiles that have rows. Nobody writes or reads the others' partials.
-  __device__ __forceinline__ int first_fragment() const { return rank * fragments_per_rank(); }
+  __device__ __forceinline__ int first_fragment() const {
+    if constexpr (Config::kWholeItem) return rank / Config::kRanksPerFragment * Config::kFragmentsPerRank;
+    return rank * fragments_per_rank();
+  }
   __device__ __forceinline__ int fragments_with_rows(int rows) const {
     const int all = fragments_per_rank();
     if (Config::kRowTiles == 1) return all;

@@ -225,8 +225,7 @@ __device__ __forceinline__ void combine_ranks(const Cta<Config>& cta, const Rows
   constexpr int kCluster = Config::kSingleItemCluster;
   if constexpr (kCluster > 1) {
     constexpr int kPerRank = Config::kFragmentsPerRank;
-    constexpr int kRanksPerFragment = Config::kFragments < kCluster ? kCluster / Config::kFragments : 1;
-    if (cta.rank % kRanksPerFragment != 0) return;
+    if (cta.rank % Config::kRanksPerFragment != 0) return;
     const std::uint32_t barrier = ptx::shared_address(cta.control().barriers);
     if (threadIdx.x == 0) ptx::expect_bytes(barrier, cta.received_bytes());
     __syncwarp();
@@ -238,7 +237,7 @@ __device__ __forceinline__ void combine_ranks(const Cta<Config>& cta, const Rows
     for (int first = 0; first < kPerRank; first += Config::kWarps) {
       const int local = first + cta.warp;
       if (local >= kPerRank) continue;
-      const int fragment = cta.rank / kRanksPerFragment * kPerRank + local;
+      const int fragment = cta.rank / Config::kRanksPerFragment * kPerRank + local;
       const auto weights = weigh<kCluster>(received_sums + fragment / Config::kDimTiles * 4, Config::kSumBytes / 16);
       const Sink sink = slot < 0 ? Sink::output : merges_packets(cta) ? Sink::packet : Sink::partial;
       const auto o = [&](int) { return gather(received + local * 32, kPerRank * 32, weights); };

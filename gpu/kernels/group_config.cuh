@@ -48,6 +48,7 @@ struct GroupConfig {
   static constexpr bool kAlone = false;
   static constexpr bool kSeesaw = false;  ///< SeesawConfig
   static constexpr bool kWholeItem = false;
+  static constexpr bool kParts = true;
   static constexpr int kKvHeads = 1;
 
   static constexpr int kTokenTiles = kTokens / 16;

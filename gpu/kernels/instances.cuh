@@ -33,6 +33,7 @@ DecodeKernel entry(const void* function) {
           Config::kMasked,
           team_of<Config>(),
           Config::kSingleItemCluster,
+          Config::kParts,
           std::is_same_v<typename Config::Element, __nv_bfloat16>,
           Config::shared_bytes(1),
           Config::shared_bytes(kMaxCluster),
@@ -85,11 +86,26 @@ auto single_item() {
   }
 }
 
-/// The same without rings (whole_item.cuh), and clusters of 16.
+/// Without rings (whole_item.cuh), for outputs in parts.
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kTokens, int kCluster>
+std::array<DecodeKernel, 2> parts() {
+  return {
+      decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, false, kCluster, false, 1, true>>(),
+      decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, true, false, kCluster, false, 1, true>>()};
+}
+
+/// The same without rings, and clusters of 16; from clusters of 4 on also for outputs in parts.
 template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kTokens>
 auto whole_item() {
-  return join(single_item<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens>(),
-              both<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, 16>());
+  const auto some = join(single_item<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens>(),
+                         both<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, 16>(),
+                         parts<Element, kHeadDim, kRowTiles, kWarps, kTokens, 4>(),
+                         parts<Element, kHeadDim, kRowTiles, kWarps, kTokens, 16>());
+  if constexpr (kRowTiles * kHeadDim / 16 >= 8) {
+    return join(some, parts<Element, kHeadDim, kRowTiles, kWarps, kTokens, 8>());
+  } else {
+    return some;
+  }
 }
 
 // Row tiles, warps, stages, tokens per stage; then the same for tiles whose rows see different KV ranges. Row tiles

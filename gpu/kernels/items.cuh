@@ -18,7 +18,7 @@ __device__ __forceinline__ DeviceItem uniform_item(const DecodeParams& params, i
   const int request = plan.requests_fastest != 0 ? blockIdx.y : blockIdx.z;
   const int kv_head = Config::kSingleItem || plan.tiles_per_kv_head == 1 ? tile : tile / plan.tiles_per_kv_head;
   DeviceItem item;
-  if constexpr (Config::kWholeItem) {  // never split
+  if constexpr (!Config::kParts) {
     item.kv_begin = plan.kv_begin;
     item.kv_end = plan.kv_end;
   } else {

@@ -21,7 +21,7 @@ inline constexpr std::uint32_t kNotThere = 0xffffffffU;
 /// (docs/kernels.md, "Versions"), and of single CTAs each warp has several fragments, whose instructions take what is
 /// won.
 template <class Config>
-inline constexpr bool kLeavesPackets = Config::kSingleItemCluster > 1 && !Config::kWholeItem;
+inline constexpr bool kLeavesPackets = Config::kSingleItemCluster > 1 && Config::kParts;
 
 /// Whether this launch does.
 template <class Config>
@@ -61,6 +61,9 @@ __device__ __forceinline__ std::uint32_t take_ticket(const Cta<Config>& cta, con
   constexpr int kWarps = kWarpsWithFragments<Config>;
   static_assert(kWarps * Config::kSingleItemCluster <= 2 * kCountersPerSlot);  // an output has two slots or more
   if (cta.lane != 0 || cta.warp >= kWarps) return 0;
+  if constexpr (Config::kRanksPerFragment > 1) {
+    if (cta.rank % Config::kRanksPerFragment != 0) return 0;  // this CTA has none: no number of parts is 1
+  }
   return ptx::increment_relaxed(cta.params.arrivals + item.slot_begin * kCountersPerSlot + cta.rank * kWarps + cta.warp,
                                 item.parts - 1U);
 }

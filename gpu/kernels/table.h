@@ -22,6 +22,7 @@ struct DecodeKernel {
   bool masked;  ///< can take tiles whose rows see different KV ranges
   Team team;
   std::int32_t single_item_cluster;  ///< 0, or: takes plans with one item per list, in clusters of this size
+  bool parts;                        ///< takes outputs in parts: all with rings do
   bool bf16;
   std::int32_t shared_bytes;          ///< of a CTA
   std::int32_t cluster_shared_bytes;  ///< of a CTA of a cluster

@@ -8,6 +8,7 @@
 #include "gpu/kernels/finish.cuh"
 #include "gpu/kernels/items.cuh"
 #include "gpu/kernels/loader.cuh"
+#include "gpu/kernels/packets.cuh"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/recorder.cuh"
@@ -133,7 +134,8 @@ __device__ __forceinline__ void multiply_values_whole(const Cta<Config>& cta, co
   }
 }
 
-/// The one item of a CTA of a plan that splits nothing and gives no warp more than one chunk.
+/// The one item of a CTA of a plan that gives no warp more than one chunk, and splits nothing but for kernels that take
+/// parts.
 template <class Config>
 __device__ __forceinline__ void run_whole_item(const Cta<Config>& cta, std::uint32_t stage, Loader<Config>& loader,
                                                bool wait_after_fill) {
@@ -152,6 +154,11 @@ __device__ __forceinline__ void run_whole_item(const Cta<Config>& cta, std::uint
   if (wait_after_fill) {
     ptx::wait_for_previous_kernel();
     request_queries(cta, rows);
+  }
+  const bool split = Config::kParts && item.parts > 1;
+  std::uint32_t ticket = 0;
+  if constexpr (Config::kParts) {
+    if (split) ticket = take_ticket(cta, item);
   }
   // Without waiting here for V, which comes last where the queries came first.
   if (wait_after_fill || Config::kPaged) {
@@ -173,8 +180,11 @@ __device__ __forceinline__ void run_whole_item(const Cta<Config>& cta, std::uint
   __syncthreads();
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
   multiply_values_whole(cta, rows, maximum);
-  combine_ranks(cta, rows, -1);
+  combine_ranks(cta, rows, split ? item.slot_begin + item.part : -1);
   if constexpr (kRecords) end_item(cta);
+  if constexpr (Config::kParts) {
+    if (split) merge_if_last(cta, item, rows, ticket);
+  }
 }
 
 }  // namespace splitwave::gpu

@@ -43,12 +43,34 @@ void add_latent(const Workload& w, const KernelConfig& v, std::int64_t workers, 
   for (const char* schedule : {"flashmla", "lean+kernel", "lean+last_arriver"}) all.push_back({schedule, v});
 }
 
-/// Kernels without rings, where they hold the whole items.
+/// Cuts into parts that a kernel without rings may hold.
+std::vector<Candidate> held_parts(const Workload& w, const KernelConfig& v) {
+  std::vector<Candidate> all;
+  const std::int32_t longest = workloads::padded_context_len(w);
+  const auto add = [&](std::int32_t tokens, const std::string& schedule) {
+    if (tokens < longest && tokens <= v.most_tokens()) all.push_back({schedule + "+last_arriver", v});
+  };
+  if (ragged(w)) {
+    for (std::int32_t size = 128; size <= 2048; size *= 2) add(size, fmt::format("fixed-size:{}", size));
+    return all;
+  }
+  const auto outputs = static_cast<std::int32_t>(w.requests.size()) * w.geometry.kv_heads;
+  for (const std::int32_t splits : {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32}) {
+    if (outputs * splits * v.cluster > 1024) break;
+    add((longest + splits - 1) / splits, fmt::format("fixed-split:{}", splits));
+  }
+  return all;
+}
+
+/// Kernels without rings, where they hold the items.
 void add_whole_item(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>& all) {
   for (const KernelConfig& v : gpu::whole_item_configs(w)) {
     const Candidate whole{"fixed-split:1", v};
     if (v.row_tiles != row_tiles || gpu::residency(w, v).workers == 0) continue;
     if (gpu::fits_single_item_kernel(w, plan_of(w, whole), v)) all.push_back(whole);
+    for (const Candidate& parts : held_parts(w, v)) {
+      if (gpu::fits_single_item_kernel(w, plan_of(w, parts), v)) all.push_back(parts);
+    }
   }
 }
 

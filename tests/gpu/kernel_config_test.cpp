@@ -107,6 +107,14 @@ TEST(KernelConfig, SingleItemKernelsTakeSingleQueriesOneItemToAList) {
   EXPECT_FALSE(fits(with_empty, "fixed-split:1", whole));
   EXPECT_TRUE(fits(uniform, "fixed-split:2", rings));
   EXPECT_FALSE(fits(uniform, "fixed-split:2", whole));
+  const workloads::Workload in_parts = testing::decode("in_parts", g, {400, 300});
+  const KernelConfig larger{1, 4, 1, 16, 4};  // 256 tokens
+  EXPECT_TRUE(fits(in_parts, "fixed-split:2+last_arriver", larger));
+  EXPECT_TRUE(fits(in_parts, "fixed-size:256+last_arriver", larger));
+  EXPECT_FALSE(fits(in_parts, "fixed-split:2+last_arriver", whole)) << "clusters of two take no parts";
+  EXPECT_FALSE(fits(in_parts, "fixed-split:2+kernel", larger)) << "nobody else merges them";
+  EXPECT_FALSE(fits(in_parts, "fixed-size:320+last_arriver", larger)) << "longer than the CTAs hold";
+  EXPECT_FALSE(fits(testing::decode("short", g, {400, 0}), "fixed-split:2+last_arriver", larger)) << "an empty item";
   EXPECT_FALSE(fits(uniform, "fixed-split:1", KernelConfig{1, 4, 4, 16, 16})) << "no such kernel";
 }
 

@@ -49,8 +49,10 @@ void expect_confined(const Workload& w, const Tensors& tensors) {
     }
   }
   for (const KernelConfig& v : single ? whole_item_configs(w) : std::vector<KernelConfig>{}) {
-    if (v.most_tokens() < workloads::padded_context_len(w)) continue;
-    expect_alike(w, tensors, exact, v, "fixed-split:1");
+    for (const char* schedule : {"fixed-split:1", "fixed-split:3+last_arriver"}) {
+      const Plan plan = schedules::make_plan(schedule, w, testing::grid_for(w, v));
+      if (fits_single_item_kernel(w, plan, v)) expect_alike(w, tensors, exact, v, schedule);
+    }
     if (::testing::Test::HasFailure()) return;
   }
   for (const KernelConfig& v : pair_configs(w)) {

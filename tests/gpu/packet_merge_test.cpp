@@ -44,6 +44,44 @@ TEST_F(PacketMerge, OfFewAndManyParts) {
   EXPECT_GE(runs, 48);
 }
 
+/// Kernels without rings in clusters of four and more: outputs in parts and whole ones, whose items they hold.
+void expect_held_parts_exact(const Workload& w, int& runs) {
+  const workloads::Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const auto reference = cpu_reference::attend(w, tensors);
+  for (const KernelConfig& v : whole_item_configs(w)) {
+    for (const char* name : {"fixed-split:2", "fixed-split:3", "fixed-split:9", "fixed-size:64", "fixed-size:512"}) {
+      const Plan plan = plan_of(w, v, std::string(name) + "+last_arriver");
+      if (plan.merges.empty() || !fits_single_item_kernel(w, plan, v)) continue;
+      for (const Overlap overlap : {Overlap::none, Overlap::prefetch}) {
+        LaunchOptions options;
+        options.overlap = overlap;
+        expect_exact(w, tensors, reference, plan, v, options);
+        ++runs;
+      }
+      if (::testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST_F(PacketMerge, OfItemsThatCtasHold) {
+  int runs = 0;
+  for (const workloads::Geometry& g : {testing::geometry(16, 2, 128), testing::geometry(14, 1, 128),
+                                       testing::geometry(3, 1, 64), testing::geometry(20, 2, 256)}) {
+    for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
+      for (const std::int32_t page : {0, 16}) {
+        for (const std::vector<std::int32_t>& lengths : {std::vector{1000, 1000}, {1000, 130, 64}}) {
+          Workload w = testing::decode("held", g, lengths);
+          w.geometry.dtype = dtype;
+          if (page > 0) w = testing::paged(w, page);
+          expect_held_parts_exact(w, runs);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GE(runs, 400);
+}
+
 struct Step {
   Plan plan;
   KernelConfig config;
@@ -57,10 +95,15 @@ TEST_F(PacketMerge, PlansInTurnLeaveNothingBehind) {
   std::vector<Step> steps;
   Capacity capacity;
   for (const std::int32_t cluster : {1, 4}) {
-    for (const KernelConfig& v : testing::one_of_each_kind(w, cluster)) {
+    std::vector<KernelConfig> all = testing::one_of_each_kind(w, cluster);
+    for (const KernelConfig& v : whole_item_configs(w)) {
+      if (v.cluster == 4 * cluster) all.push_back(v);
+    }
+    for (const KernelConfig& v : all) {
       for (const char* name : {"fixed-split:7+last_arriver", "lean+host_cta", "fixed-split:3+last_arriver",
                                "fixed-split:5+kernel", "fixed-split:20+last_arriver"}) {
         const Plan plan = plan_of(w, v, name);
+        if (v.single_items_only() && !fits_single_item_kernel(w, plan, v)) continue;
         if (plan.merge == schedules::MergeKind::host_cta && plan.ctas() > residency(w, v).workers) continue;
         const Capacity own = capacity_of(w, plan, v);
         capacity.items = std::max(capacity.items, own.items);

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "gpu/kernel_config.h"
 #include "tests/gpu/stand_in/kernels.h"
 
 namespace splitwave::gpu {
@@ -44,7 +45,8 @@ std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16) {
   for (const bool masked : {false, true}) {
     for (const std::int32_t row_tiles : {1, 2, 4}) {
       for (const Team team : {Team::warps, Team::alone}) {
-        add_both(all, {head_dim, head_dim, row_tiles, 4, 128, 2, 32, false, masked, team, 0, bf16, 0, 0, nullptr});
+        add_both(all,
+                 {head_dim, head_dim, row_tiles, 4, 128, 2, 32, false, masked, team, 0, true, bf16, 0, 0, nullptr});
       }
     }
   }
@@ -54,8 +56,13 @@ std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16) {
 std::vector<DecodeKernel> single_item_kernels(std::int32_t head_dim, bool bf16) {
   std::vector<DecodeKernel> all;
   for (const std::int32_t cluster : {1, 2, 4}) {
-    add_both(all, {head_dim, head_dim, 1, 4, 128, 2, 32, false, false, Team::warps, cluster, bf16, 0, 0, nullptr});
-    add_both(all, {head_dim, head_dim, 1, 4, 128, 1, 32, false, false, Team::warps, cluster, bf16, 0, 0, nullptr});
+    DecodeKernel kernel{head_dim, head_dim,    1,       4,    128,  2, 32, false,
+                        false,    Team::warps, cluster, true, bf16, 0, 0,  nullptr};
+    add_both(all, kernel);
+    kernel.stages = 1;
+    if (cluster >= kLeastClusterOfParts) add_both(all, kernel);
+    kernel.parts = false;
+    add_both(all, kernel);
   }
   return all;
 }
@@ -64,7 +71,7 @@ std::vector<DecodeKernel> latent_kernels(bool bf16) {
   std::vector<DecodeKernel> all;
   for (const bool masked : {false, true}) {
     for (const std::int32_t row_tiles : {2, 4}) {
-      add_both(all, {576, 512, row_tiles, 4, 256, 2, 16, false, masked, Team::group, 0, bf16, 0, 0, nullptr});
+      add_both(all, {576, 512, row_tiles, 4, 256, 2, 16, false, masked, Team::group, 0, true, bf16, 0, 0, nullptr});
     }
   }
   return all;
