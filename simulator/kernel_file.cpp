@@ -157,7 +157,7 @@ void read_config(KernelVariant& variant, Constants& constants) {
   const bool merges = constants.has("cluster_merge");
   const std::vector<double> merge = of_clusters("cluster_merge", "ns", 1e-9, 1e6);
   const std::vector<double> per_split = of_clusters("cluster_merge_per_split", "ns", 1e-9, 1e6);
-  const bool held = constants.has("held_transfer");
+  const bool held = kernel.most_tokens > 0 && constants.has("held_transfer");
   const std::vector<double> transfer = of_clusters("held_transfer", "ns", 1e-9, 1e6);
   // Of kernels that hold their items only larger clusters take outputs in parts.
   const double parts_from =

@@ -149,6 +149,12 @@ double row_bytes(const Workload& workload, const Plan& plan) {
   return static_cast<double>(g.head_dim * element + result);
 }
 
+/// What an SM, or a cluster's SMs, can take in.
+double sm_rate(const Machine& machine, const KernelProfile& kernel, double bytes_per_token) {
+  if (kernel.held_transfer_seconds < 0) return machine.sm_bytes_per_second;
+  return std::min(kUnlimitedRate, kernel.most_tokens * bytes_per_token / kernel.held_transfer_seconds);
+}
+
 /// How long items are, and how much of its window a CTA can fill with all that it reads.
 void look_at_items(const Plan& plan, std::int32_t resident, Work& work) {
   std::int64_t tokens = 0;
@@ -231,12 +237,7 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   if (kernel.refills_after_use) {
     work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;
   }
-  work.sm_bytes_per_second = machine.sm_bytes_per_second;
-  if (kernel.most_tokens > 0 && kernel.held_transfer_seconds > 0) {
-    work.sm_bytes_per_second = kernel.most_tokens * work.bytes_per_token / kernel.held_transfer_seconds;
-  } else if (kernel.held_transfer_seconds == 0) {
-    work.sm_bytes_per_second = kUnlimitedRate;
-  }
+  work.sm_bytes_per_second = sm_rate(machine, kernel, work.bytes_per_token);
   if (kernel.refills_after_use && kernel.prefetches_items) look_at_items(plan, resident_ctas(plan, resident), work);
   if (!warm) {
     work.cold_seconds =
