@@ -120,16 +120,6 @@ class Writer {
            times_.at(1, true, ProbeKind::item, times_.round(1)) - times_.at(1, true, ProbeKind::short_items, 2));
   }
 
-  /// What a worker's round takes on its way from memory, all of it asked for at once: by what it takes longer than one
-  /// chunk for each CTA. Nothing of points without such probes.
-  std::optional<double> held_transfer(std::int32_t cluster) const {
-    const std::int32_t few = cluster * probed_.config.tokens;
-    const std::optional<double> chunks = times_.find(cluster, false, ProbeKind::cold, few);
-    const std::optional<double> round = times_.find(cluster, false, ProbeKind::cold, times_.round(cluster));
-    if (!chunks || !round) return std::nullopt;
-    return std::max(0.0, *round - *chunks) * times_.round(cluster) / (times_.round(cluster) - few);
-  }
-
   /// A kernel that holds its item: what an SM that is full takes for each CTA, and the rest of what a lone one takes.
   void whole_item() {
     Json crowded_clocks = Json::array();
@@ -142,11 +132,11 @@ class Writer {
       const double on_sm = probed_.resources[i].single_item_where.ctas_per_sm;
       const double crowded = on_sm > 1 ? wave / on_sm : 0;
       crowded_clocks.push_back(rounded(std::max(0.0, crowded) * 1e-9 * base_.clock_hz / times_.round(1)));
-      const std::optional<double> round = held_transfer(cluster);
+      const std::optional<double> round = times_.held_transfer(cluster);
       if (round) transfers.push_back(rounded(*round));
       const double fixed = round ? times_.at(cluster, false, ProbeKind::cold, times_.round(cluster)) - launch_ -
                                        latency_ - farther_ - *round - crowded
-                                 : lone - launch_ - latency_ - transfer(cluster) - crowded - hidden(cluster);
+                                 : lone - launch_ - latency_ - transfer(cluster) - crowded - times_.hidden(cluster);
       // Not 0 where nothing is left over: that would say that there is no such kernel.
       single.push_back(rounded(std::max(1.0, fixed)));
     }
@@ -176,20 +166,6 @@ class Writer {
            latency_ - stream(cluster, any_plan) - launch_;
   }
 
-  /// By how much less a cluster's item takes longer with K and V in DRAM than a single CTA's does: the CTAs of a
-  /// cluster wait for one another while their loads are under way. As what an item takes besides its latency is known
-  /// from probes in L2, it is less for that. 0 of points without such probes.
-  double hidden(std::int32_t cluster) const {
-    const auto farther = [&](std::int32_t c) -> std::optional<double> {
-      const std::optional<double> cold = times_.find(c, false, ProbeKind::cold, times_.round(c));
-      const std::optional<double> warm = times_.find(c, false, ProbeKind::item, times_.round(c));
-      return cold && warm ? std::optional(*cold - *warm) : std::nullopt;
-    };
-    const std::optional<double> alone = farther(1);
-    const std::optional<double> together = farther(cluster);
-    return alone && together ? std::max(0.0, *alone - *together) : 0;
-  }
-
   /// Prologue and epilogue.
   void fixed() {
     if (probed_.masked) {
@@ -212,7 +188,7 @@ class Writer {
     add("fixed", "ns", by_cluster([&](std::int32_t c) { return empty(c) + more; }));
     const bool single = probed_.resources.front().single_item;
     add("single_item_fixed", "ns",
-        by_cluster([&](std::int32_t c) { return single ? around(c, false) - hidden(c) : 0.0; }));
+        by_cluster([&](std::int32_t c) { return single ? around(c, false) - times_.hidden(c) : 0.0; }));
     if (single) table();
   }
 
@@ -316,8 +292,8 @@ class Writer {
     const double least = alone() ? 1 : list_.value("partial_tile").get<double>();
     const double edge = probed_.masked ? list_.value("edge").get<double>() : 0;
     const double dispatch = wave_workers(i) * base_.launch_seconds_per_cta * 1e9;
-    const double combine = alone() ? list_.value("combine").get<double>() : 0;         // of no lone warp's item
-    const double fixed = list_.value(fixed_key())[i].get<double>() + hidden(cluster);  // K and V are in L2
+    const double combine = alone() ? list_.value("combine").get<double>() : 0;                // of no lone warp's item
+    const double fixed = list_.value(fixed_key())[i].get<double>() + times_.hidden(cluster);  // K and V are in L2
     return dispatch + fixed - combine + latency_ + transfer(cluster) * tokens + edge +
            times_.chain(1, probed_.masked) * (least + (1 - least) * tokens);
   }

@@ -2,6 +2,7 @@
 // What the probes of one kernel config took, and differences of them.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -64,6 +65,29 @@ class ProbeTimes {
   double crowded_starts() const {
     const double further = each(1, true, gpu::ProbeKind::crowd) - each(1, true, gpu::ProbeKind::short_items);
     return at(1, true, gpu::ProbeKind::crowd, 2) - at(1, true, gpu::ProbeKind::short_items, 2) - 2 * further;
+  }
+
+  /// By how much less a cluster's item takes longer with K and V in DRAM than a single CTA's does: the CTAs of a
+  /// cluster wait for one another while their loads are under way. As what an item takes besides its latency is known
+  /// from probes in L2, it is less for that. 0 of points without such probes.
+  double hidden(std::int32_t cluster) const {
+    const auto farther = [&](std::int32_t c) -> std::optional<double> {
+      const std::optional<double> cold = find(c, false, gpu::ProbeKind::cold, round(c));
+      const std::optional<double> warm = find(c, false, gpu::ProbeKind::item, round(c));
+      return cold && warm ? std::optional(*cold - *warm) : std::nullopt;
+    };
+    const std::optional<double> alone = farther(1);
+    const std::optional<double> together = farther(cluster);
+    return alone && together ? std::max(0.0, *alone - *together) : 0;
+  }
+  /// What a worker's round takes on its way from memory, all of it asked for at once: by what it takes longer than one
+  /// chunk for each CTA. Nothing of points without such probes.
+  std::optional<double> held_transfer(std::int32_t cluster) const {
+    const std::int32_t few = cluster * probed_.config.tokens;
+    const std::optional<double> chunks = find(cluster, false, gpu::ProbeKind::cold, few);
+    const std::optional<double> all = find(cluster, false, gpu::ProbeKind::cold, round(cluster));
+    if (!chunks || !all) return std::nullopt;
+    return std::max(0.0, *all - *chunks) * round(cluster) / (round(cluster) - few);
   }
 
  private:
