@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <utility>
 #include <vector>
 
@@ -13,18 +12,23 @@
 
 namespace splitwave::workloads {
 
-/// Allocates on cache lines: rows of K and V that begin amid one cost the CPU reference a tenth of its speed, and more
-/// where heads lie far apart. Elements that are given no value are left unset, so that the threads that fill gigabytes
-/// are the first to touch them: the system takes as long to give a page as a thread to fill it.
+/// Memory that begins on a cache line: rows of K and V that begin amid one cost the CPU reference a tenth of its speed,
+/// and more where heads lie far apart. Blocks of 2 MiB and more lie on huge pages where Linux gives them, and two that
+/// follow each other begin at different places of their pages (docs/performance.md). Throws std::bad_alloc.
+void* allocate_lines(std::size_t bytes);
+/// `bytes`: as they were asked for.
+void free_lines(void* memory, std::size_t bytes);
+
+/// Allocates by allocate_lines(). Elements that are given no value are left unset, so that the threads that fill
+/// gigabytes are the first to touch them: the system takes as long to give a page as a thread to fill it.
 template <typename T>
 struct CacheLineAllocator {
   using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
   CacheLineAllocator() = default;
   template <typename U>
   CacheLineAllocator(const CacheLineAllocator<U>& /*other*/) {}  // NOLINT: allocators convert
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
-  void deallocate(T* memory, std::size_t /*count*/) { ::operator delete(memory, kAlignment); }
+  T* allocate(std::size_t count) { return static_cast<T*>(allocate_lines(count * sizeof(T))); }
+  void deallocate(T* memory, std::size_t count) { free_lines(memory, count * sizeof(T)); }
   void construct(T* /*element*/) {}
   template <typename... Value>
   void construct(T* element, Value&&... value) {

@@ -188,6 +188,22 @@ TEST(Tensors, StoredElementsAreLoadedRounded) {
   }
 }
 
+TEST(Tensors, BeginOnCacheLinesAndLargeOnesApartInTheirPages) {
+  constexpr std::size_t kHuge = std::size_t{2} << 20;
+  const auto place = [](const Bytes& bytes) { return reinterpret_cast<std::uintptr_t>(bytes.data()); };
+  for (const std::size_t size : {std::size_t{1}, std::size_t{1000}, kHuge - 1}) {
+    EXPECT_EQ(place(Bytes(size)) % 64, 0U) << size;
+  }
+  const Bytes k(kHuge);
+  const Bytes v(5 * kHuge / 2 + 13, std::byte{7});
+  EXPECT_EQ(place(k) % 64, 0U);
+  EXPECT_EQ(place(v) % 64, 0U);
+  EXPECT_LT(place(k) % kHuge, 4096U);
+  EXPECT_LT(place(v) % kHuge, 4096U);
+  EXPECT_NE(place(k) % 4096, place(v) % 4096);
+  EXPECT_EQ(static_cast<std::size_t>(std::count(v.begin(), v.end(), std::byte{7})), v.size());
+}
+
 TEST(Tensors, AvailableMemoryIsAPlausibleFigure) {
   EXPECT_GT(base::available_memory_bytes(), std::int64_t{16} << 20);
   EXPECT_LT(base::available_memory_bytes(), std::int64_t{1} << 50);
