@@ -71,11 +71,11 @@ void run(benchmark::State& state, const Case& which) {
   std::vector<double> read_seconds;
   while (state.KeepRunning()) {
     // Reads before and after a run, so that a drift of the machine cancels.
-    cpu_reference::evict_caches(threads);
+    cpu_reference::evict(tensors, threads);
     const double before = read();
-    cpu_reference::evict_caches(threads);
+    cpu_reference::evict(tensors, threads);
     run_seconds.push_back(seconds_of(attend));
-    cpu_reference::evict_caches(threads);
+    cpu_reference::evict(tensors, threads);
     read_seconds.push_back((before + read()) / 2);
     fractions.push_back(read_seconds.back() / run_seconds.back());
     state.SetIterationTime(run_seconds.back());

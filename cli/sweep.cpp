@@ -57,9 +57,10 @@ std::vector<std::string> machine_inputs(const SweepCommand& options, const std::
   for (std::size_t i = 0; i < machines.size(); ++i) {
     const std::string& given = options.machine.gpus[i];
     if (const auto& cpu = machines[i].cpu) {  // measured anew on each computer
-      inputs.push_back(fmt::format("{} {} {} {} {} {} {}", cpu->model, fmt::join(cpu->read_bytes_per_second, ","),
+      inputs.push_back(fmt::format("{} {} {} {} {} {} {} {} {}", cpu->model, fmt::join(cpu->read_bytes_per_second, ","),
                                    fmt::join(cpu->row_read_bytes_per_second, ","), cpu->token_seconds_per_kv_byte,
-                                   cpu->fork_seconds, cpu->item_seconds, cpu->merge_seconds_per_row_split));
+                                   cpu->overlap, cpu->fork_seconds, cpu->list_seconds, cpu->item_seconds,
+                                   cpu->merge_seconds_per_row_split));
     } else {
       inputs.push_back(read(given));
     }

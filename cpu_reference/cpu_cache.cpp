@@ -19,7 +19,7 @@ using nlohmann::json;
 namespace fs = std::filesystem;
 
 /// Raised when what the constants mean changes: the kernels, the way of measuring, or the keys.
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 /// Bandwidth that differs by more than this from the cached one belongs to another machine or another time.
 constexpr double kSameBandwidth = 0.1;
 
@@ -39,6 +39,8 @@ json to_json(const CpuConstants& constants) {
           {"token_seconds_per_kv_byte", constants.token_seconds_per_kv_byte},
           {"tile", tile},
           {"fork_seconds", constants.fork_seconds},
+          {"overlap", constants.overlap},
+          {"list_seconds", constants.list_seconds},
           {"item_seconds", constants.item_seconds},
           {"merge_seconds_per_row_split", constants.merge_seconds_per_row_split}};
 }
@@ -69,6 +71,8 @@ CpuConstants from_json(const json& entry) {
     constants.tile[i / 4][i % 4] = {figure(cost.at(0), 0), figure(cost.at(1), 0)};
   }
   constants.fork_seconds = figure(entry.at("fork_seconds"), 0);
+  constants.overlap = figure(entry.at("overlap"), 0);
+  constants.list_seconds = figure(entry.at("list_seconds"), 0);
   constants.item_seconds = figure(entry.at("item_seconds"), 0);
   constants.merge_seconds_per_row_split = figure(entry.at("merge_seconds_per_row_split"), 0);
   return constants;

@@ -27,7 +27,7 @@ Timing timing_of(const std::vector<double>& samples);
 /// Name of the processor in /proc/cpuinfo.
 std::string processor_name();
 
-/// A plan that is timed again and again, each run with cold caches (other memory is read before it). Keeps references
+/// A plan that is timed again and again, each run with K, V and Q out of all caches (evict()). Keeps references
 /// to workload, tensors and plan. The constructor runs the plan once; it throws as make_workspace and run_plan do.
 class TimedPlan {
  public:
@@ -57,8 +57,10 @@ class TimedPlan {
   std::int64_t interrupted_ = 0;
 };
 
-/// Replaces what the caches hold with other memory, by `threads` threads, and leaves them awake.
-void evict_caches(int threads);
+/// Takes the tensors out of all caches, by `threads` threads, and leaves these awake. Where the processor can flush
+/// lines (x86 with CLFLUSHOPT) only the tensors' go; elsewhere other memory takes the place of all that the caches
+/// hold.
+void evict(const workloads::Tensors& tensors, int threads);
 
 /// Returns when each thread of the team has run: one from which somebody took the processor meanwhile has it again, so
 /// that what follows begins on all of them.
@@ -83,8 +85,10 @@ struct CpuConstants {
   double token_seconds_per_kv_byte = 0;  ///< one thread's tile time in cache: 4 rows, head_dim 128, f16
   /// By dtype (f16, bf16, f32) and rows - 1. A tile of more rows goes in chunks of 4.
   std::array<std::array<TileCost, 4>, 3> tile;
-  double fork_seconds = 0;                 ///< an empty OpenMP parallel region
-  double item_seconds = 0;                 ///< extra time of one more item (queries, first bytes, output)
+  double fork_seconds = 0;  ///< an empty OpenMP parallel region
+  double overlap = 0;       ///< p: memory time m and tile time c per byte of a thread come to (m^p + c^p)^(1/p)
+  double list_seconds = 0;  ///< extra time of one more list: queries, first bytes, output
+  double item_seconds = 0;  ///< the same of one more item of a list, whose first bytes are asked for ahead
   double merge_seconds_per_row_split = 0;  ///< merging one partial row of value_dim 128, by one thread
 };
 

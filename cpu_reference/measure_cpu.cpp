@@ -7,14 +7,17 @@
 #include <limits>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "base/parallel.h"
 #include "base/quantile.h"
 #include "base/stop.h"
-#include "cpu_reference/cached_run.h"
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/interruptions.h"
+#include "cpu_reference/made_up_run.h"
 #include "cpu_reference/measure.h"
+#include "cpu_reference/overlap.h"
+#include "cpu_reference/stream_probe.h"
 #include "cpu_reference/thread_counts.h"
 
 namespace splitwave::cpu_reference {
@@ -23,6 +26,8 @@ namespace {
 using workloads::Dtype;
 using workloads::Workload;
 
+/// Query rows to a KV head: one chunk of the tile.
+constexpr std::int32_t kStreamRows = 4;
 constexpr std::array<Dtype, 3> kDtypes = {Dtype::f16, Dtype::bf16, Dtype::f32};
 
 double seconds_of(const std::function<void()>& work) {
@@ -47,19 +52,24 @@ double least_seconds(int repeats, const std::function<void()>& work) {
   return least;
 }
 
-/// The geometry of the constants: K and V rows of `dim` elements each.
-Workload probe(Dtype dtype, std::int32_t rows, std::int32_t dim, std::int32_t requests, std::int32_t context) {
-  workloads::Geometry geometry;
-  geometry.head_dim = dim;
-  geometry.value_dim = dim;
-  geometry.dtype = dtype;
-  return cached_workload(geometry, rows, requests, context);
+/// What the constants are of: one KV head, K and V rows of `dim` elements each.
+Workload geometry_of(Dtype dtype, std::int32_t dim) {
+  Workload workload;
+  workload.geometry.kv_heads = 1;
+  workload.geometry.head_dim = dim;
+  workload.geometry.value_dim = dim;
+  workload.geometry.dtype = dtype;
+  return workload;
 }
 
-double least_probe_seconds(const Workload& workload, std::int32_t splits) {
-  CachedRun run(workload, splits);
-  run();
-  return least_seconds(40, std::ref(run));
+Workload probe(Dtype dtype, std::int32_t rows, std::int32_t dim, std::int32_t requests, std::int32_t context) {
+  return made_up_workload(geometry_of(dtype, dim), rows, requests, context);
+}
+
+double least_probe_seconds(const Workload& workload, schedules::Plan plan) {
+  MadeUpRun probe(workload, {std::move(plan)});
+  probe.run(0);
+  return least_seconds(40, [&] { probe.run(0); });
 }
 
 /// Seconds to read one row of 256 bytes in every 2 KiB of the cold memory, a head's rows at a time as run_plan does.
@@ -88,8 +98,11 @@ double row_read_seconds(std::span<const std::byte> bytes, int threads) {
 TileCost measure_tile(Dtype dtype, std::int32_t rows) {
   constexpr std::int32_t kTokens = 512;
   const auto token_seconds = [&](std::int32_t dim) {
-    const double empty = least_probe_seconds(probe(dtype, rows, dim, 1, 0), 1);
-    return std::max(0.0, least_probe_seconds(probe(dtype, rows, dim, 1, kTokens), 1) - empty) / kTokens;
+    const Workload workload = probe(dtype, rows, dim, 1, kTokens);
+    const auto seconds = [&](std::int32_t tokens) {
+      return least_probe_seconds(workload, items_plan(workload, {0, 1}, tokens, Lists::one));
+    };
+    return std::max(0.0, seconds(kTokens) - seconds(0)) / kTokens;
   };
   const double narrow = token_seconds(64);
   const double wide = token_seconds(128);
@@ -99,32 +112,18 @@ TileCost measure_tile(Dtype dtype, std::int32_t rows) {
   return cost;
 }
 
-/// Many short contexts against few long ones, the same bytes from memory: what is left is the items' own time.
-double measure_item() {
-  constexpr std::int32_t kTokens = 32768;
-  constexpr std::int32_t kItems = 256;
-  CachedRun few(probe(Dtype::f16, 4, 128, 1, kTokens), 1);
-  CachedRun many(probe(Dtype::f16, 4, 128, kItems, kTokens / kItems), 1);
-  std::vector<double> extra;
-  for (int i = 0; i < 9; ++i) {
-    evict_caches(1);
-    const double few_seconds = seconds_of(std::ref(few));
-    evict_caches(1);
-    extra.push_back(seconds_of(std::ref(many)) - few_seconds);
-  }
-  return std::max(0.0, timing_of(extra).median / (kItems - 1));
-}
-
 /// Partial results of empty items cost as much to merge as any.
 double measure_merge() {
   constexpr std::int32_t kRequests = 64;
   constexpr std::int32_t kRows = 4;
-  const auto seconds = [](std::int32_t splits) {
-    return least_probe_seconds(probe(Dtype::f16, kRows, 128, kRequests, 0), splits);
-  };
-  const double items = (seconds(1) - least_probe_seconds(probe(Dtype::f16, kRows, 128, 1, 0), 1)) / (kRequests - 1);
   constexpr std::int32_t kSplits = 16;
-  return std::max(0.0, (seconds(kSplits) / kRequests - kSplits * items) / (kSplits * kRows));
+  const Workload many = probe(Dtype::f16, kRows, 128, kRequests, 0);
+  const Workload one = probe(Dtype::f16, kRows, 128, 1, 0);
+  const double many_seconds = least_probe_seconds(many, items_plan(many, {0, kRequests}, 0, Lists::each));
+  const double items =
+      (many_seconds - least_probe_seconds(one, items_plan(one, {0, 1}, 0, Lists::each))) / (kRequests - 1);
+  const double split_seconds = least_probe_seconds(many, split_plan(many, {0, kRequests}, kSplits));
+  return std::max(0.0, (split_seconds / kRequests - kSplits * items) / (kSplits * kRows));
 }
 
 /// Bandwidths by 1..threads threads, and how the reads by all of them differ.
@@ -152,7 +151,19 @@ void measure_tiles(CpuConstants& constants) {
     for (std::int32_t rows = 1; rows <= 4; ++rows) constants.tile[dtype][rows - 1] = measure_tile(kDtypes[dtype], rows);
   }
   constants.token_seconds_per_kv_byte =
-      tile_seconds_per_kv_byte(constants, probe(Dtype::f16, 4, 128, 1, 1).geometry, 4);
+      tile_seconds_per_kv_byte(constants, geometry_of(Dtype::f16, 128).geometry, kStreamRows);
+}
+
+/// How far memory and arithmetic overlap, and what lists and items cost. After reads and tiles.
+void measure_streams(CpuConstants& constants) {
+  constexpr int kRounds = 9;
+  StreamProbe probe(geometry_of(Dtype::f16, 128), kStreamRows, constants.threads);
+  for (int round = 0; round < kRounds; ++round) probe.measure();
+  const StreamCost cost = probe.cost(&Pace::slowest);
+  constants.overlap = overlap_exponent(constants.threads / constants.read_bytes_per_second.back(),
+                                       constants.token_seconds_per_kv_byte, cost.seconds_per_kv_byte);
+  constants.list_seconds = cost.list_seconds;
+  constants.item_seconds = cost.item_seconds;
 }
 
 }  // namespace
@@ -180,7 +191,7 @@ MeasuredCpu measure_cpu(int threads) {
     const std::vector<double> forks = samples_of(101, [&] { base::parallel(threads, [](int, int) {}); });
     constants.fork_seconds = timing_of(forks).median;
     measured.quietness.fork_spread = base::relative_spread(forks);
-    constants.item_seconds = measure_item();
+    measure_streams(constants);
     constants.merge_seconds_per_row_split = measure_merge();
   });
   measured.quietness.interruptions_per_second = static_cast<double>(interruptions() - interruptions_before) / seconds;

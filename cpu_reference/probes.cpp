@@ -4,18 +4,19 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <functional>
 #include <stdexcept>
 #include <utility>
 
 #include "base/parallel.h"
 #include "base/quantile.h"
 #include "base/stop.h"
-#include "cpu_reference/cached_run.h"
 #include "cpu_reference/cold_memory.h"
 #include "cpu_reference/interruptions.h"
 #include "cpu_reference/kv_rows.h"
+#include "cpu_reference/made_up_run.h"
 #include "cpu_reference/measure.h"
+#include "cpu_reference/stream_probe.h"
+#include "cpu_reference/team_pace.h"
 #include "cpu_reference/thread_counts.h"
 
 namespace splitwave::cpu_reference {
@@ -27,8 +28,11 @@ using workloads::Workload;
 constexpr std::int64_t kCacheLineBytes = 64;
 /// How far ahead run_plan asks for the lines of a row, in tokens.
 constexpr std::int32_t kAheadTokens = 16;
-/// Tokens of a tile in cache: K and V of f16 rows of 128 elements take 256 KiB.
-constexpr std::int32_t kTileTokens = 512;
+/// K and V of a tile in cache. Of several KV heads whose rows lie side by side one is taken, and no more tokens than
+/// all heads could have in so many bytes: its rows find room in the few sets of the cache that they share.
+constexpr std::int64_t kTileBytes = 512 << 10;
+constexpr std::int32_t kLeastTileTokens = 32;
+constexpr std::int32_t kMostTileTokens = 512;
 /// A tile probe lasts about as long as a run, so that what interrupts the one as often interrupts the other.
 constexpr double kTileSeconds = 5e-4;
 constexpr int kForks = 21;
@@ -94,146 +98,157 @@ std::uint64_t read_range(const Workload& workload, const workloads::Tensors& ten
   return sum;
 }
 
-/// Time per unit of work of threads that began together with equal shares.
-struct Pace {
-  double slowest = 0;  ///< seconds per unit of the last to end
-  double shared = 0;   ///< seconds per unit if the shares were such that all ended together
-};
-
-/// Seconds from the begin until each of `count` threads of the team has done its share.
-std::vector<double> thread_seconds(int threads, int count, const std::function<void(int)>& share) {
-  std::vector<double> seconds(static_cast<std::size_t>(count));
-  const auto begin = std::chrono::steady_clock::now();
-  base::parallel(threads, [&](int thread, int /*team*/) {
-    if (thread >= count) return;
-    share(thread);
-    seconds[static_cast<std::size_t>(thread)] =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  });
-  return seconds;
-}
-
-/// Of threads that took so long for `share` units each.
-Pace pace_of(const std::vector<double>& seconds, double share) {
-  double rates = 0;
-  for (const double one : seconds) rates += share / one;
-  return {*std::max_element(seconds.begin(), seconds.end()) / share, static_cast<double>(seconds.size()) / rates};
-}
-
-/// A probe's paces by round.
-struct Paces {
-  std::vector<double> slowest;
-  std::vector<double> shared;
-  void add(const Pace& pace) {
-    slowest.push_back(pace.slowest);
-    shared.push_back(pace.shared);
-  }
-};
-
 /// Tiles of so many rows in each thread's cache, with and without tokens.
 struct TileProbe {
-  std::int32_t rows = 0;
-  std::vector<std::unique_ptr<CachedRun>> full;   ///< by thread
-  std::vector<std::unique_ptr<CachedRun>> empty;  ///< by thread
+  enum : std::size_t { kFull, kEmpty };
+  MadeUpRun run;     ///< plans by kind, of each one by thread
+  double bytes = 0;  ///< K and V of one thread
   int repeats = 1;
-  Paces seconds_per_kv_byte;
+  TeamTimes seconds{};  ///< of `repeats` runs
 };
 
 /// Seconds of `repeats` runs by each thread, all at once.
-std::vector<double> run_seconds(const std::vector<std::unique_ptr<CachedRun>>& runs, int repeats) {
-  const auto threads = static_cast<int>(runs.size());
+std::vector<double> run_seconds(MadeUpRun& run, std::size_t kind, int threads, int repeats) {
   return thread_seconds(threads, threads, [&](int thread) {
-    for (int i = 0; i < repeats; ++i) (*runs[static_cast<std::size_t>(thread)])();
+    const std::size_t plan = kind * static_cast<std::size_t>(threads) + static_cast<std::size_t>(thread);
+    for (int i = 0; i < repeats; ++i) run.run(plan);
   });
 }
 
-/// Seconds per unit of `share`, of which the runs without tokens are not a part.
-Pace tile_pace(const TileProbe& probe, double share) {
+/// By thread, without what runs without tokens take.
+std::vector<double> tile_seconds(TileProbe& probe, int threads) {
   base::stop_if_asked();
   std::vector<double> seconds;
-  const auto wake = [&] { wake_threads(static_cast<int>(probe.full.size())); };
-  until_uninterrupted(wake, [&] { seconds = run_seconds(probe.full, probe.repeats); });
+  const auto wake = [&] { wake_threads(threads); };
+  until_uninterrupted(wake, [&] { seconds = run_seconds(probe.run, TileProbe::kFull, threads, probe.repeats); });
   double empty = 0;
-  until_uninterrupted(wake, [&] { empty = base::quantile(run_seconds(probe.empty, probe.repeats), 0.5); });
+  until_uninterrupted(
+      wake, [&] { empty = base::quantile(run_seconds(probe.run, TileProbe::kEmpty, threads, probe.repeats), 0.5); });
   for (double& one : seconds) one = std::max(one - empty, kLeastTileSeconds);
-  return pace_of(seconds, share);
+  return seconds;
 }
 
-TileProbe make_tile_probe(const workloads::Geometry& geometry, std::int32_t rows, int threads) {
-  TileProbe probe;
-  probe.rows = rows;
-  for (int thread = 0; thread < threads; ++thread) {
-    probe.full.push_back(std::make_unique<CachedRun>(cached_workload(geometry, rows, 1, kTileTokens), 1));
-    probe.empty.push_back(std::make_unique<CachedRun>(cached_workload(geometry, rows, 1, 0), 1));
+TileProbe make_tile_probe(const Workload& like, std::int32_t rows, int threads) {
+  const std::int64_t token_bytes = workloads::kv_bytes_per_token(like.geometry);
+  const std::int64_t fits = kTileBytes / (token_bytes * like.geometry.kv_heads);
+  const auto tokens = static_cast<std::int32_t>(std::clamp<std::int64_t>(fits, kLeastTileTokens, kMostTileTokens));
+  const Workload workload = made_up_workload(like, rows, threads, tokens);
+  std::vector<schedules::Plan> plans;
+  for (const std::int32_t of_item : {tokens, 0}) {
+    for (int thread = 0; thread < threads; ++thread) {
+      plans.push_back(items_plan(workload, {thread, thread + 1, 1}, of_item, Lists::one));
+    }
   }
-  run_seconds(probe.full, 1);
-  run_seconds(probe.empty, 1);
-  probe.repeats = std::clamp(static_cast<int>(kTileSeconds / run_seconds(probe.full, 1).front()), 1, 1000);
+  TileProbe probe{MadeUpRun(workload, std::move(plans)), static_cast<double>(tokens * token_bytes)};
+  run_seconds(probe.run, TileProbe::kFull, threads, 1);
+  run_seconds(probe.run, TileProbe::kEmpty, threads, 1);
+  const double once = run_seconds(probe.run, TileProbe::kFull, threads, 1).front();
+  probe.repeats = std::clamp(static_cast<int>(kTileSeconds / once), 1, 1000);
   return probe;
 }
 
-/// Bandwidth by 1..threads threads from seconds per byte of one thread at the probed counts.
-std::vector<double> bandwidths(const std::vector<int>& counts, const std::vector<double>& seconds_per_byte) {
-  std::vector<double> rates;
-  for (std::size_t i = 0; i < counts.size(); ++i) rates.push_back(counts[i] / seconds_per_byte[i]);
-  return rates_between(counts, rates);
-}
+/// The probes of outputs of so many rows.
+struct RowsProbe {
+  std::int32_t rows = 0;
+  TileProbe tile;
+  StreamProbe stream;
+};
 
 }  // namespace
+
+/// Reads of all tokens in one order, by so many threads.
+struct ReadProbe {
+  std::vector<HeadRows> heads;   ///< in the order in which they are read
+  std::vector<TeamTimes> times;  ///< by count of threads
+};
 
 struct Probes::State {
   const Workload& workload;
   const workloads::Tensors& tensors;
   int threads = 0;
-  std::vector<HeadRows> heads;
   std::int64_t tokens = 0;  ///< of all heads
   std::vector<int> counts;
-  std::vector<Paces> read_seconds_per_byte;  ///< by count: of one thread
-  std::vector<TileProbe> tiles;
+  std::vector<ReadProbe> reads;  ///< by heads; by requests, unless that is the same
+  std::vector<RowsProbe> rows;
   std::vector<double> fork_seconds;
 
+  double bytes_per_thread() const {
+    return static_cast<double>(tokens) / threads *
+           static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
+  }
+
   /// Of `count` threads that read as many tokens each as all threads would.
-  Pace read_pace(int count) const {
+  std::vector<double> read_seconds(const ReadProbe& read, int count) const {
     base::stop_if_asked();
     std::vector<double> seconds;
-    until_uninterrupted([&] { evict_caches(threads); },
+    until_uninterrupted([&] { evict(tensors, threads); },
                         [&] {
                           seconds = thread_seconds(threads, count, [&](int thread) {
-                            keep(read_tokens(tokens * thread / threads, tokens * (thread + 1) / threads));
+                            keep(read_tokens(read.heads, tokens * thread / threads, tokens * (thread + 1) / threads));
                           });
                         });
-    const double bytes =
-        static_cast<double>(tokens) / threads * static_cast<double>(workloads::kv_bytes_per_token(workload.geometry));
-    return pace_of(seconds, bytes);
+    return seconds;
   }
 
   /// Reads the tokens [begin, end) of all heads in a row.
-  std::uint64_t read_tokens(std::int64_t begin, std::int64_t end) const {
-    std::array<KvRows, 2> rows;
+  std::uint64_t read_tokens(const std::vector<HeadRows>& heads, std::int64_t begin, std::int64_t end) const {
+    std::array<KvRows, 2> blocks;
     std::uint64_t sum = 0;
     std::int64_t first = 0;  // of the head among all tokens
     for (const HeadRows& head : heads) {
       const auto from = static_cast<std::int32_t>(std::clamp<std::int64_t>(begin - first, 0, head.tokens.size()));
       const auto to = static_cast<std::int32_t>(std::clamp<std::int64_t>(end - first, 0, head.tokens.size()));
       if (from < to) {
-        sum += read_range(workload, tensors, head, {head.tokens.begin + from, head.tokens.begin + to}, rows);
+        sum += read_range(workload, tensors, head, {head.tokens.begin + from, head.tokens.begin + to}, blocks);
       }
       first += head.tokens.size();
     }
     return sum;
+  }
+
+  /// Bandwidth by 1..threads threads that share their work in one way.
+  std::vector<double> bandwidths(const ReadProbe& read, double Pace::*pace) const {
+    std::vector<double> rates;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      rates.push_back(counts[i] / read.times[i].pace(bytes_per_thread()).*pace);
+    }
+    return rates_between(counts, rates);
+  }
+
+  ProbedThreads probed(double Pace::*pace) const {
+    ProbedThreads result;
+    if (tokens > 0) {
+      result.read_by_heads = bandwidths(reads.front(), pace);
+      result.read_by_requests = bandwidths(reads.back(), pace);
+    }
+    for (const RowsProbe& one : rows) {
+      const StreamCost cost = one.stream.cost(pace);
+      const double tile = one.tile.seconds.pace(one.tile.repeats * one.tile.bytes).*pace;
+      // What a stream takes holds the tile.
+      result.rows[one.rows] = {std::min(tile, cost.seconds_per_kv_byte), cost.seconds_per_kv_byte, cost.list_seconds,
+                               cost.item_seconds};
+    }
+    return result;
   }
 };
 
 Probes::Probes(const Workload& workload, const workloads::Tensors& tensors, const std::vector<std::int32_t>& rows,
                int threads) {
   if (threads < 1) throw std::logic_error("Probes: threads must be positive");
-  const std::vector<int> counts = doubling_counts(threads);
-  state_.reset(new State{
-      workload, tensors, threads, visible_rows(workload), 0, counts, std::vector<Paces>(counts.size()), {}, {}});
-  for (const HeadRows& head : state_->heads) state_->tokens += head.tokens.size();
+  state_.reset(new State{workload, tensors, threads, 0, doubling_counts(threads), {}, {}, {}});
+  State& state = *state_;
+  std::vector<HeadRows> heads = visible_rows(workload);
+  for (const HeadRows& head : heads) state.tokens += head.tokens.size();
+  const std::vector<TeamTimes> none(state.counts.size());
+  state.reads.push_back({heads, none});
+  const auto by_head = [](const HeadRows& a, const HeadRows& b) { return a.kv_head < b.kv_head; };
+  if (!std::is_sorted(heads.begin(), heads.end(), by_head)) {
+    std::stable_sort(heads.begin(), heads.end(), by_head);
+    state.reads.push_back({std::move(heads), none});
+  }
   for (const std::int32_t count : rows) {
     if (count < 1) throw std::logic_error("Probes: rows must be positive");
-    state_->tiles.push_back(make_tile_probe(workload.geometry, count, threads));
+    state.rows.push_back({count, make_tile_probe(workload, count, threads), StreamProbe(workload, count, threads)});
   }
 }
 
@@ -242,12 +257,16 @@ Probes::~Probes() = default;
 void Probes::measure() {
   State& state = *state_;
   if (state.tokens > 0) {
-    for (std::size_t i = 0; i < state.counts.size(); ++i) {
-      state.read_seconds_per_byte[i].add(state.read_pace(state.counts[i]));
+    for (ReadProbe& read : state.reads) {
+      for (std::size_t i = 0; i < state.counts.size(); ++i) {
+        read.times[i].add(state.read_seconds(read, state.counts[i]));
+      }
     }
   }
-  const double bytes = static_cast<double>(kTileTokens * workloads::kv_bytes_per_token(state.workload.geometry));
-  for (TileProbe& tile : state.tiles) tile.seconds_per_kv_byte.add(tile_pace(tile, tile.repeats * bytes));
+  for (RowsProbe& one : state.rows) {
+    one.tile.seconds.add(tile_seconds(one.tile, state.threads));
+    one.stream.measure();
+  }
   std::vector<double> forks;
   for (int i = 0; i < kForks; ++i) forks.push_back(seconds_of([&] { base::parallel(state.threads, [](int, int) {}); }));
   state.fork_seconds.push_back(base::quantile(forks, 0.5));
@@ -259,22 +278,12 @@ ProbedCpu Probes::result() const {
   ProbedCpu result;
   result.rounds = static_cast<std::int64_t>(state.fork_seconds.size());
   result.fork_seconds = base::quantile(state.fork_seconds, 0.5);
-  for (const TileProbe& tile : state.tiles) {
-    const Paces& paces = tile.seconds_per_kv_byte;
-    result.equal_shares.tile_seconds_per_kv_byte[tile.rows] = base::quantile(paces.slowest, 0.5);
-    result.queue.tile_seconds_per_kv_byte[tile.rows] = base::quantile(paces.shared, 0.5);
-    result.tile_spread = std::max(result.tile_spread, base::relative_spread(paces.shared));
+  result.equal_shares = state.probed(&Pace::slowest);
+  result.queue = state.probed(&Pace::shared);
+  for (const RowsProbe& one : state.rows) {
+    result.tile_spread = std::max(result.tile_spread, one.tile.seconds.spread());
   }
-  if (state.tokens == 0) return result;
-  std::vector<double> slowest;
-  std::vector<double> shared;
-  for (const Paces& paces : state.read_seconds_per_byte) {
-    slowest.push_back(base::quantile(paces.slowest, 0.5));
-    shared.push_back(base::quantile(paces.shared, 0.5));
-  }
-  result.equal_shares.read_bytes_per_second = bandwidths(state.counts, slowest);
-  result.queue.read_bytes_per_second = bandwidths(state.counts, shared);
-  result.read_spread = base::relative_spread(state.read_seconds_per_byte.back().shared);
+  if (state.tokens > 0) result.read_spread = state.reads.front().times.back().spread();
   return result;
 }
 

@@ -14,12 +14,23 @@
 
 namespace splitwave::cpu_reference {
 
+/// What outputs of so many query rows cost a thread while all work, with made-up K and V of the workload's geometry and
+/// layout.
+struct ProbedRows {
+  double tile_seconds_per_kv_byte = 0;    ///< in cache, per byte of K and V
+  double stream_seconds_per_kv_byte = 0;  ///< from memory, the heads of a request one after the other
+  double list_seconds = 0;                ///< before a list streams
+  double item_seconds = 0;                ///< more of each further item of a list
+};
+
 /// What threads that work at once reach, in two ways to share: a virtual machine's processors are seldom equally fast.
 struct ProbedThreads {
-  /// Plain read of the workload's K and V from cold caches, by 1..threads threads, asking for lines as run_plan does.
-  std::vector<double> read_bytes_per_second;
-  /// Tile time in cache per byte of K and V, by query rows of an output.
-  std::map<std::int32_t, double> tile_seconds_per_kv_byte;
+  /// Plain read of the workload's K and V from cold caches, by 1..threads threads, asking for lines as run_plan does:
+  /// the heads of a request one after the other, or a head of all requests before the next. Where rows of several heads
+  /// lie side by side the second is slower.
+  std::vector<double> read_by_heads;
+  std::vector<double> read_by_requests;
+  std::map<std::int32_t, ProbedRows> rows;  ///< by query rows of an output
 };
 
 /// Medians over the rounds of probes.

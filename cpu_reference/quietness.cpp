@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cpu_reference/measure.h"
+#include "cpu_reference/overlap.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -53,6 +54,8 @@ std::string absurd_figure(const CpuConstants& constants) {
       absurd_bandwidth("row_read_bytes_per_second", constants.row_read_bytes_per_second),
       outside({"token_seconds_per_kv_byte", constants.token_seconds_per_kv_byte, 1e-13, 1e-8}),
       outside({"fork_seconds", constants.fork_seconds, 1e-9, 1e-3}),
+      outside({"overlap", constants.overlap, kLeastOverlap, kMostOverlap}),
+      outside({"list_seconds", constants.list_seconds, 0, 1e-3}),
       outside({"item_seconds", constants.item_seconds, 0, 1e-3}),
       outside({"merge_seconds_per_row_split", constants.merge_seconds_per_row_split, 0, 1e-4})};
   for (const auto& rows : constants.tile) {

@@ -75,6 +75,8 @@ constexpr Field kFields[] = {
     {"probes.read_spread", [](const Record& r) { return part(r.probes, &RecordProbes::read_spread); }},
     {"probes.tile_spread", [](const Record& r) { return part(r.probes, &RecordProbes::tile_spread); }},
     {"probes.rounds", [](const Record& r) { return part(r.probes, &RecordProbes::rounds); }},
+    {"probes.overlap", [](const Record& r) { return part(r.probes, &RecordProbes::overlap); }},
+    {"probes.list_seconds", [](const Record& r) { return part(r.probes, &RecordProbes::list_seconds); }},
     {"breakdown.launch", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::launch); }},
     {"breakdown.ramp", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::ramp); }},
     {"breakdown.stream", [](const Record& r) { return part(r.breakdown, &schedules::Breakdown::stream); }},

@@ -25,9 +25,10 @@ constexpr std::array<Key, 39> kRecordKeys = {
     "stages",           "error",       "repeat",       "failure",      "device",         "driver",
     "commit",           "version",     "axes"};
 constexpr std::array<Key, 5> kSpeedUpKeys = {"over", "median", "low", "high", "pairs"};
-constexpr std::array<Key, 9> kProbesKeys = {"read_by_one",  "read_by_all",  "seconds_per_kv_byte",
-                                            "fork_seconds", "item_seconds", "merge_seconds_per_row_split",
-                                            "read_spread",  "tile_spread",  "rounds"};
+constexpr std::array<Key, 11> kProbesKeys = {"read_by_one",  "read_by_all",  "seconds_per_kv_byte",
+                                             "fork_seconds", "item_seconds", "merge_seconds_per_row_split",
+                                             "read_spread",  "tile_spread",  "rounds",
+                                             "overlap",      "list_seconds"};
 constexpr std::array<Key, 7> kBreakdownKeys = {"launch", "ramp", "stream", "compute", "merge", "wait", "idle"};
 constexpr std::array<Key, 6> kTrafficKeys = {"kv_dram_read",   "kv_l2_read",       "q_read",
                                              "output_written", "partials_written", "partials_read"};
@@ -64,7 +65,9 @@ RecordProbes read_probes(const Fields& fields) {
                       part("merge_seconds_per_row_split"),
                       part("read_spread"),
                       part("tile_spread"),
-                      fields.integer("rounds", 1, std::numeric_limits<std::int64_t>::max())};
+                      fields.integer("rounds", 1, std::numeric_limits<std::int64_t>::max()),
+                      number(fields, "overlap"),
+                      number(fields, "list_seconds")};
 }
 
 schedules::Breakdown read_breakdown(const Fields& fields) {

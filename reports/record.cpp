@@ -48,6 +48,8 @@ Json probes_json(const RecordProbes& probes) {
   put(object, "read_spread", probes.read_spread);
   put(object, "tile_spread", probes.tile_spread);
   object["rounds"] = probes.rounds;
+  put(object, "overlap", probes.overlap);
+  put(object, "list_seconds", probes.list_seconds);
   return object;
 }
 

@@ -62,7 +62,9 @@ struct RecordProbes {
   double merge_seconds_per_row_split = 0;
   double read_spread = 0;
   double tile_spread = 0;
-  std::int64_t rounds = 0;  ///< of probes
+  std::int64_t rounds = 0;             ///< of probes
+  std::optional<double> overlap;       ///< p: memory and tile time m and c per byte come to (m^p + c^p)^(1/p)
+  std::optional<double> list_seconds;  ///< of a list, before it streams
   bool operator==(const RecordProbes&) const = default;
 };
 

@@ -29,11 +29,13 @@ double common_level(const MemoryLaw& law, double free, double capped) {
 }
 
 /// Threads of a CPU, which share the bandwidth measured for so many. One that streams overlaps its memory time m per
-/// byte with its arithmetic c only in part: (m^3 + c^3)^(1/3) was seen (docs/performance.md).
-double share_measured(std::span<const double> by_sms, double all, std::span<StreamClass> classes) {
-  const std::size_t count = std::min(static_cast<std::size_t>(std::max(1.0, all)), by_sms.size());
-  const double level = by_sms[count - 1] / all;
-  for (StreamClass& one : classes) one.rate = level / std::cbrt(1 + std::pow(level / one.cap, 3));
+/// byte with its arithmetic c only in part: (m^p + c^p)^(1/p), with p as it was measured.
+double share_measured(const MemoryLaw& law, double all, std::span<StreamClass> classes) {
+  const std::size_t count = std::min(static_cast<std::size_t>(std::max(1.0, all)), law.by_sms.size());
+  const double level = law.by_sms[count - 1] / all;
+  for (StreamClass& one : classes) {
+    one.rate = level / std::pow(1 + std::pow(level / one.cap, law.overlap), 1 / law.overlap);
+  }
   return level;
 }
 
@@ -49,6 +51,7 @@ MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram
   law.dram_share = dram_share;
   law.l2_bytes_per_second = machine.l2_bytes_per_second;
   law.by_sms = machine.bytes_per_second_by_sms;
+  if (machine.cpu) law.overlap = machine.cpu->overlap;
   return law;
 }
 
@@ -74,7 +77,7 @@ double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes) {
     one.rate = 0;  // not yet known to run at its cap
   }
   if (all <= 0) return 0;
-  if (!law.by_sms.empty()) return share_measured(law.by_sms, all, classes);
+  if (!law.by_sms.empty()) return share_measured(law, all, classes);
   double free = all;
   double capped = 0;
   double level = common_level(law, free, capped);

@@ -30,7 +30,8 @@ struct MemoryLaw {
   double dram_share = 1;       ///< bytes from DRAM per byte that a CTA takes in; the rest comes from L2
   double l2_bytes_per_second = 0;
   std::span<const double>
-      by_sms;  ///< measured bandwidth by streaming CTAs (a CPU's threads); if not empty, the whole law
+      by_sms;          ///< measured bandwidth by streaming CTAs (a CPU's threads); if not empty, the whole law but for
+  double overlap = 1;  ///< of such CTAs: CpuFigures::overlap
 
   /// Most bytes/s of a CTA that waits for latencies alone.
   double lone_rate() const { return bytes_in_flight / (latency_seconds + refill_seconds); }
@@ -51,7 +52,7 @@ double stream_share(const Machine& machine, std::int32_t ctas);
 /// Fills in the rates of `classes`: each CTA gets the least of its cap and a common level x,
 /// where x is bytes in flight over the loaded latency, or the max-min fair share once DRAM or L2 is full. Returns x;
 /// where all run at their caps, what it would be without. Threads of a CPU get an even share x of the measured
-/// bandwidth, and 1 / (1/x^3 + 1/cap^3)^(1/3) of it.
+/// bandwidth, and 1 / (1/x^p + 1/cap^p)^(1/p) of it, p being the overlap.
 double share_bandwidth(const MemoryLaw& law, std::span<StreamClass> classes);
 
 }  // namespace splitwave::simulator

@@ -32,7 +32,12 @@ Machine cpu_machine(const CpuFigures& figures) {
   };
   require(std::isfinite(figures.seconds_per_kv_byte) && figures.seconds_per_kv_byte > 0, "seconds_per_kv_byte",
           figures.seconds_per_kv_byte, "a positive number");
+  for (const auto& [rows, seconds] : figures.seconds_per_kv_byte_of_rows) {
+    require(std::isfinite(seconds) && seconds > 0, "seconds_per_kv_byte_of_rows", seconds, "positive numbers");
+  }
+  require(std::isfinite(figures.overlap) && figures.overlap > 0, "overlap", figures.overlap, "a positive number");
   check(figures.fork_seconds, "fork_seconds");
+  check(figures.list_seconds, "list_seconds");
   check(figures.item_seconds, "item_seconds");
   check(figures.merge_seconds_per_row_split, "merge_seconds_per_row_split");
   Machine machine;
@@ -64,7 +69,7 @@ KernelProfile cpu_kernel(const Machine& machine) {
   kernel.instruction = MmaInstruction::cuda_core;
   kernel.mma_rows = 1;
   kernel.exposed_latencies = 0;
-  kernel.prologue_seconds = figures.item_seconds;
+  kernel.prologue_seconds = figures.list_seconds;
   kernel.item_seconds = figures.item_seconds;
   kernel.merge_seconds_per_row_split = figures.merge_seconds_per_row_split;
   return kernel;

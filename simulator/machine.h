@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,9 +16,12 @@ struct CpuFigures {
   std::string model;                          ///< processor name
   std::vector<double> read_bytes_per_second;  ///< plain read by 1..n threads; n is the number of threads used
   double seconds_per_kv_byte = 0;             ///< one thread's tile time per byte of K and V, in cache
-  double fork_seconds = 0;                    ///< an empty parallel region
-  double item_seconds = 0;                    ///< extra time of one more item
-  double merge_seconds_per_row_split = 0;     ///< merging one partial row, by one thread
+  std::map<std::int32_t, double> seconds_per_kv_byte_of_rows;  ///< where it is known by query rows of an output
+  double overlap = 1;       ///< p: memory time m and tile time c per byte of a thread come to (m^p + c^p)^(1/p)
+  double fork_seconds = 0;  ///< an empty parallel region
+  double list_seconds = 0;  ///< extra time of one more list
+  double item_seconds = 0;  ///< extra time of one more item of a list
+  double merge_seconds_per_row_split = 0;  ///< merging one partial row, by one thread
 };
 
 /// What work takes of a device's energy (simulator/energy.h), at its clock under load.

@@ -203,7 +203,10 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.spread_start_seconds = kernel.spread_start_seconds;
   for (const std::int32_t rows : work.heights) {
     if (machine.cpu) {
-      work.seconds_per_byte.push_back({machine.cpu->seconds_per_kv_byte, machine.cpu->seconds_per_kv_byte});
+      const auto known = machine.cpu->seconds_per_kv_byte_of_rows.find(rows);
+      const bool knows = known != machine.cpu->seconds_per_kv_byte_of_rows.end();
+      const double seconds = knows ? known->second : machine.cpu->seconds_per_kv_byte;
+      work.seconds_per_byte.push_back({seconds, seconds});
       continue;
     }
     const TokenSeconds token = seconds_per_token(machine, kernel, workload.geometry, rows);

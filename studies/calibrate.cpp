@@ -130,8 +130,11 @@ Calibration calibrate_cpu(std::int32_t threads) {
       "the same for rows of 256 bytes, one in every 2 KiB");
   add("tile_time", {cpu.token_seconds_per_kv_byte * 1e9}, false, "ns/byte",
       "one thread's time per byte of K and V in cache; 4 rows, head_dim 128, f16");
+  add("overlap", {cpu.overlap}, false, "1",
+      "p: memory time m and tile time c per byte of a thread come to (m^p + c^p)^(1/p)");
   add("fork", {cpu.fork_seconds * 1e9}, false, "ns", "an empty parallel region");
-  add("item", {cpu.item_seconds * 1e9}, false, "ns", "one more item");
+  add("list", {cpu.list_seconds * 1e9}, false, "ns", "one more list");
+  add("item", {cpu.item_seconds * 1e9}, false, "ns", "one more item of a list");
   add("merge_per_row_split", {cpu.merge_seconds_per_row_split * 1e9}, false, "ns",
       "merging one partial row of value_dim 128 by one thread");
   const auto curve = [&](const char* name, const std::vector<double>& rates) {

@@ -128,6 +128,8 @@ reports::RecordProbes record_probes(const simulator::CpuFigures& figures, const 
   record.read_spread = probed.read_spread;
   record.tile_spread = probed.tile_spread;
   record.rounds = probed.rounds;
+  record.overlap = figures.overlap;
+  record.list_seconds = figures.list_seconds;
   return record;
 }
 
@@ -232,8 +234,8 @@ Executor cpu_executor(std::int32_t threads, bool measure_cpu, const TimingBudget
                              budget.samples, budget.seconds)},
       {"Plans on the CPU", "one CTA per thread, each schedule's own tile sizes"},
       {"CPU prediction",
-       "from probes between the runs of each workload: plain reads of its K and V, tile time in cache, fork; no "
-       "attention is timed for it (docs/performance.md)"}};
+       "from probes between the runs of each workload: plain reads of its K and V, tile time in cache, streams of "
+       "made-up K and V, fork; no attention over the workload is timed for it (docs/performance.md)"}};
   cpu.work = cpu_work;
   cpu.measure = measure_on_cpu;
   return cpu;

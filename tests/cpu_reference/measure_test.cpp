@@ -14,6 +14,7 @@
 #include "cpu_reference/compare.h"
 #include "cpu_reference/cpu_cache.h"
 #include "cpu_reference/interruptions.h"
+#include "cpu_reference/overlap.h"
 #include "schedules/schedules.h"
 #include "tests/support/tensors.h"
 
@@ -64,6 +65,17 @@ TEST(TimedPlan, RunsAndKeepsTheResult) {
   EXPECT_GT(timed.sample(), 0);
   EXPECT_GE(timed.interrupted(), 0);
   EXPECT_TRUE(acceptable(compare(timed.result(), attend(workload, tensors)), tolerance(workload.geometry.dtype)));
+}
+
+TEST(Evict, LeavesTheTensorsAsTheyAre) {
+  const workloads::Workload workload = testing::plain_workload(workloads::Dtype::f16, 3, 1, 40, 2, 33);
+  const workloads::Tensors tensors = testing::tensors_with(workload, testing::normal_values(1));
+  const workloads::Tensors before = tensors;
+  for (const int threads : {1, 3}) evict(tensors, threads);
+  EXPECT_EQ(tensors.q, before.q);
+  EXPECT_EQ(tensors.k, before.k);
+  EXPECT_EQ(tensors.v, before.v);
+  evict({}, 2);
 }
 
 /// Calls of work until what `interruptions` says comes true: the number of others' interruptions at each look.
@@ -130,6 +142,9 @@ TEST(CpuConstants, AreSensible) {
   EXPECT_GT(constants.token_seconds_per_kv_byte, 1e-13);
   EXPECT_LT(constants.token_seconds_per_kv_byte, 1e-6);
   EXPECT_GT(constants.fork_seconds, 0);
+  EXPECT_GE(constants.overlap, kLeastOverlap);
+  EXPECT_LE(constants.overlap, kMostOverlap);
+  EXPECT_GE(constants.list_seconds, 0);
   EXPECT_GE(constants.item_seconds, 0);
   EXPECT_GT(constants.merge_seconds_per_row_split, 0);
   EXPECT_GE(measured.quietness.interruptions_per_second, 0);
@@ -149,6 +164,8 @@ CpuConstants made_up(int threads, double item_seconds) {
   constants.token_seconds_per_kv_byte = 2e-11;
   for (auto& rows : constants.tile) rows.fill({1e-9, 1.0 / 3 * 1e-11});
   constants.fork_seconds = 1e-6;
+  constants.overlap = 2.5;
+  constants.list_seconds = 2e-6;
   constants.item_seconds = item_seconds;
   constants.merge_seconds_per_row_split = 1e-8;
   return constants;
@@ -171,6 +188,8 @@ TEST(CpuCache, KeepsWhatWasMeasuredByThreads) {
   EXPECT_EQ(look_up(cache.path(), 3, 0.0005).item_seconds, 0.0005);
   const CpuConstants kept = look_up(cache.path(), 2, 0.0007);
   EXPECT_EQ(kept.item_seconds, 0.00025);
+  EXPECT_EQ(kept.overlap, 2.5);
+  EXPECT_EQ(kept.list_seconds, 2e-6);
   EXPECT_EQ(kept.read_bytes_per_second, made_up(2, 0).read_bytes_per_second);
   EXPECT_EQ(kept.tile[2][3].token_element_seconds, made_up(2, 0).tile[2][3].token_element_seconds);
   // Nothing is left beside the file.
@@ -195,7 +214,7 @@ TEST(CpuCache, MeasuresAgainWhatIsDamaged) {
   };
   for (const std::string& damaged :
        {std::string(), std::string("{"), good.substr(0, good.size() / 2), std::string("[]"),
-        std::string("{\"version\": 2}"), std::string("{\"version\": 2, \"cpus\": 3}"), std::string(100000, '['),
+        std::string("{\"version\": 3}"), std::string("{\"version\": 3, \"cpus\": 3}"), std::string(100000, '['),
         std::string("\0\xff", 2), with_item_seconds("-1"), with_item_seconds("\"x\""), with_item_seconds("1e999"),
         with_item_seconds("null")}) {
     std::ofstream(cache.path()) << damaged;
@@ -248,6 +267,16 @@ TEST(CpuCache, WhatABusyMachineGaveServesTheRunAndIsNotKept) {
   EXPECT_TRUE(quiet.kept);
 }
 
+TEST(CpuCache, MeasuresAgainWhatAnEarlierVersionKept) {
+  const CacheFile cache;
+  look_up(cache.path(), 1, 0.00025);
+  std::string text = text_of(cache.path());
+  const std::string key = "\"version\": 3";
+  ASSERT_NE(text.find(key), std::string::npos) << text;
+  std::ofstream(cache.path()) << text.replace(text.find(key), key.size(), "\"version\": 2");
+  EXPECT_EQ(look_up(cache.path(), 1, 0.0005).item_seconds, 0.0005);
+}
+
 TEST(CpuCache, AbsurdFiguresAreNamed) {
   const auto absurd = [](auto change) {
     CpuConstants constants = made_up(2, 1e-6);
@@ -258,6 +287,8 @@ TEST(CpuCache, AbsurdFiguresAreNamed) {
   EXPECT_EQ(absurd([](CpuConstants& c) { c.fork_seconds = 8.04e-3; }),
             "fork_seconds is 0.00804; allowed: 1e-09 to 0.001");
   EXPECT_EQ(absurd([](CpuConstants& c) { c.item_seconds = 0.25; }), "item_seconds is 0.25; allowed: 0 to 0.001");
+  EXPECT_EQ(absurd([](CpuConstants& c) { c.list_seconds = 0.25; }), "list_seconds is 0.25; allowed: 0 to 0.001");
+  EXPECT_EQ(absurd([](CpuConstants& c) { c.overlap = 0; }), "overlap is 0; allowed: 0.5 to 16");
   EXPECT_EQ(absurd([](CpuConstants& c) { c.merge_seconds_per_row_split = 1; }),
             "merge_seconds_per_row_split is 1; allowed: 0 to 0.0001");
   EXPECT_EQ(absurd([](CpuConstants& c) { c.read_bytes_per_second[0] = 5e6; }),

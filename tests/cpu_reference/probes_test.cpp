@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "tests/support/tensors.h"
+#include "workloads/load.h"
 
 namespace splitwave::cpu_reference {
 namespace {
@@ -21,15 +22,33 @@ TEST(Probes, GiveBandwidthByThreadsAndTileTimeByRows) {
   EXPECT_GT(result.fork_seconds, 0);
   EXPECT_GE(result.read_spread, 0);
   for (const ProbedThreads* threads : {&result.equal_shares, &result.queue}) {
-    ASSERT_EQ(threads->read_bytes_per_second.size(), 3U);  // one, two, and all of them
-    for (const double rate : threads->read_bytes_per_second) EXPECT_GT(rate, 1e6);
-    ASSERT_EQ(threads->tile_seconds_per_kv_byte.size(), 2U);
-    EXPECT_GT(threads->tile_seconds_per_kv_byte.at(1), 0);
-    EXPECT_GT(threads->tile_seconds_per_kv_byte.at(4), 0);
+    for (const std::vector<double>& rates : {threads->read_by_heads, threads->read_by_requests}) {
+      ASSERT_EQ(rates.size(), 3U);  // one, two, and all of them
+      for (const double rate : rates) EXPECT_GT(rate, 1e6);
+    }
+    ASSERT_EQ(threads->rows.size(), 2U);
+    for (const std::int32_t rows : {1, 4}) {
+      const ProbedRows& costs = threads->rows.at(rows);
+      EXPECT_GT(costs.tile_seconds_per_kv_byte, 0);
+      EXPECT_GE(costs.stream_seconds_per_kv_byte, costs.tile_seconds_per_kv_byte);
+      EXPECT_GE(costs.list_seconds, 0);
+      EXPECT_GE(costs.item_seconds, 0);
+    }
   }
   // Threads that share their work end no later than the slowest of those that do not.
-  EXPECT_GE(result.queue.read_bytes_per_second.back(), result.equal_shares.read_bytes_per_second.back());
-  EXPECT_LE(result.queue.tile_seconds_per_kv_byte.at(4), result.equal_shares.tile_seconds_per_kv_byte.at(4));
+  EXPECT_GE(result.queue.read_by_heads.back(), result.equal_shares.read_by_heads.back());
+  EXPECT_LE(result.queue.rows.at(4).tile_seconds_per_kv_byte, result.equal_shares.rows.at(4).tile_seconds_per_kv_byte);
+}
+
+TEST(Probes, TakeEveryLayoutAndKind) {
+  for (const char* spec : {"h=8/4,d=40:1q1s300", "h=8/4,d=40,layout=bhsd:1q1s300", "h=8/4,d=40,page=16:1q1s300",
+                           "h=8/4,d=40,window=70:1q1s300", "h=16/1,d=576,dv=512,kind=mla,page=64:1q1s100"}) {
+    const workloads::Workload workload = workloads::parse_spec(spec);
+    const workloads::Tensors tensors = workloads::make_tensors(workload, 1 << 30);
+    Probes probes(workload, tensors, {2}, 2);
+    probes.measure();
+    EXPECT_GT(probes.result().queue.rows.at(2).stream_seconds_per_kv_byte, 0) << spec;
+  }
 }
 
 TEST(Probes, AWorkloadWithoutTokensHasNothingToRead) {
@@ -37,7 +56,7 @@ TEST(Probes, AWorkloadWithoutTokensHasNothingToRead) {
   const workloads::Tensors tensors = testing::tensors_with(workload, testing::normal_values(1));
   Probes probes(workload, tensors, {2}, 1);
   probes.measure();
-  EXPECT_TRUE(probes.result().queue.read_bytes_per_second.empty());
+  EXPECT_TRUE(probes.result().queue.read_by_heads.empty());
   EXPECT_EQ(probes.result().read_spread, 0);
 }
 

@@ -40,7 +40,7 @@ TEST(MarkdownReport, OfRunsInPairsIsAsApproved) {
       one.interrupted = 2;
     }
     if (one.executor == "simulator" && one.machine == "a cpu") {
-      one.probes = RecordProbes{3e10, 5e10, 2e-11, 1e-6, 1.25e-6, 1e-8, 0.0625, 0.03125, 9};
+      one.probes = RecordProbes{3e10, 5e10, 2e-11, 1e-6, 1.25e-6, 1e-8, 0.0625, 0.03125, 9, 2.5, 1.5e-6};
     }
   }
   tests::expect_golden("report_in_pairs.md",

@@ -44,7 +44,7 @@ inline reports::Record full_record() {
   result.joules = 4.5;
   result.sm_clock_mhz = 1980;
   result.speed_up = reports::RecordSpeedUp{"fixed-split:fa2", 1.25, 1.2, 1.3, 9};
-  result.probes = reports::RecordProbes{3e10, 5e10, 2e-11, 1e-6, 1.25e-6, 1e-8, 0.0625, 0.03125, 9};
+  result.probes = reports::RecordProbes{3e10, 5e10, 2e-11, 1e-6, 1.25e-6, 1e-8, 0.0625, 0.03125, 9, 2.25, 1.5e-6};
   result.breakdown = schedules::Breakdown{1e-5, 2e-5, 0.012, 0, 1e-4, 0.0003, 7e-5};
   result.traffic = schedules::Traffic{1073741824, 536870912, 262144, 262144, 24768, 16512};
   result.energy = schedules::Energy{1.5, 0.5, 1.75, 0.375, 0.25, 0.125};

@@ -131,6 +131,7 @@ TEST(Bandwidth, AMeasuredCurveIsFollowed) {
   const std::vector<double> curve = {10, 18, 20};
   MemoryLaw law;
   law.by_sms = curve;
+  law.overlap = 3;
   for (int ctas = 1; ctas <= 4; ++ctas) {
     std::vector<StreamClass> classes = {{static_cast<double>(ctas), 1e9, 0}};
     share_bandwidth(law, classes);

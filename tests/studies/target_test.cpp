@@ -61,28 +61,32 @@ Target probed_cpu() {
   for (auto& rows : constants.tile) rows.fill({1e-9, 0});
   constants.token_seconds_per_kv_byte = 1e-12;
   constants.fork_seconds = 1e-6;
+  constants.overlap = 3;
+  constants.list_seconds = 4e-6;
   constants.item_seconds = 2e-6;
   constants.merge_seconds_per_row_split = 3e-9;
   target.cpu = constants;
   target.machine.sms = 2;
   cpu_reference::ProbedCpu probed;
-  probed.equal_shares = {{3e10, 4e10}, {{4, 5e-12}}};
-  probed.queue = {{6e10, 7e10}, {{4, 8e-12}}};
+  // Memory takes 50 ps per byte of a thread, or 100, and with the tile 55 and 130.
+  probed.equal_shares = {{3e10, 4e10}, {1.5e10, 2e10}, {{4, {5e-12, 5.5e-11, 6e-6, 7e-6}}}};
+  probed.queue = {{1e10, 2e10}, {1e10, 1e10}, {{4, {3e-11, 1.3e-10, 8e-6, 9e-6}}}};
   probed.fork_seconds = 9e-6;
   target.probed = probed;
   return target;
 }
 
-/// What a plan of `lists` lists meets, each an output of four rows.
-simulator::CpuFigures met(const Target& target, std::int32_t lists, schedules::Dispatch dispatch) {
+/// What a plan of `lists` lists meets, each an output of four rows, of requests in turn or of one request's heads.
+simulator::CpuFigures met(const Target& target, std::int32_t lists, schedules::Dispatch dispatch, bool one_request) {
   workloads::Workload workload;
-  workload.geometry.query_heads = 4;
-  workload.geometry.kv_heads = 1;
-  workload.requests.assign(static_cast<std::size_t>(lists), {1, 100});
+  workload.geometry.query_heads = one_request ? 4 * lists : 4;
+  workload.geometry.kv_heads = one_request ? lists : 1;
+  workload.requests.assign(static_cast<std::size_t>(one_request ? 1 : lists), {1, 100});
   schedules::Plan plan;
   plan.dispatch = dispatch;
   for (std::int32_t i = 0; i < lists; ++i) {
-    plan.outputs.push_back({i, 0, 4, 0, 4});
+    plan.outputs.push_back(one_request ? schedules::OutputTile{0, 4 * i, 4, 0, 4}
+                                       : schedules::OutputTile{i, 0, 4, 0, 4});
     plan.items.push_back({i, 0, 100, -1});
     plan.cta_begin.push_back(i + 1);
   }
@@ -90,17 +94,27 @@ simulator::CpuFigures met(const Target& target, std::int32_t lists, schedules::D
 }
 
 TEST(MachineFor, ProbesTakeThePlaceOfWhatDrifts) {
-  const simulator::CpuFigures figures = met(probed_cpu(), 3, schedules::Dispatch::hardware);
-  EXPECT_EQ(figures.read_bytes_per_second, (std::vector<double>{6e10, 7e10}));
-  EXPECT_DOUBLE_EQ(figures.seconds_per_kv_byte, 8e-12);
+  const simulator::CpuFigures figures = met(probed_cpu(), 3, schedules::Dispatch::hardware, true);
+  EXPECT_EQ(figures.read_bytes_per_second, (std::vector<double>{1e10, 2e10}));
+  EXPECT_DOUBLE_EQ(figures.seconds_per_kv_byte, 3e-11);
+  EXPECT_DOUBLE_EQ(figures.seconds_per_kv_byte_of_rows.at(4), 3e-11);
+  EXPECT_NEAR(figures.overlap, 1, 1e-9);  // 130 = 100 + 30
   EXPECT_EQ(figures.fork_seconds, 9e-6);
-  EXPECT_EQ(figures.item_seconds, 2e-6);  // measured beforehand
-  EXPECT_EQ(figures.merge_seconds_per_row_split, 3e-9);
+  EXPECT_EQ(figures.list_seconds, 8e-6);
+  EXPECT_EQ(figures.item_seconds, 9e-6);
+  EXPECT_EQ(figures.merge_seconds_per_row_split, 3e-9);  // measured beforehand
+}
+
+TEST(MachineFor, WhatIsReadRequestByRequestIsReadAsProbedSo) {
+  // Three lists by two threads: only the third has one before it.
+  const simulator::CpuFigures figures = met(probed_cpu(), 3, schedules::Dispatch::hardware, false);
+  EXPECT_EQ(figures.read_bytes_per_second, (std::vector<double>{1e10, 1e10}));
+  EXPECT_NEAR(figures.overlap, 1, 1e-9);  // a matter of the core, seen where heads were read in a row
 }
 
 TEST(MachineFor, TheSlowestThreadSetsTheTimeWhereNobodyCanTakeOver) {
-  for (const simulator::CpuFigures& figures :
-       {met(probed_cpu(), 3, schedules::Dispatch::fixed), met(probed_cpu(), 2, schedules::Dispatch::hardware)}) {
+  for (const simulator::CpuFigures& figures : {met(probed_cpu(), 3, schedules::Dispatch::fixed, true),
+                                               met(probed_cpu(), 2, schedules::Dispatch::hardware, true)}) {
     EXPECT_EQ(figures.read_bytes_per_second, (std::vector<double>{3e10, 4e10}));
     EXPECT_DOUBLE_EQ(figures.seconds_per_kv_byte, 5e-12);
   }
@@ -109,9 +123,12 @@ TEST(MachineFor, TheSlowestThreadSetsTheTimeWhereNobodyCanTakeOver) {
 TEST(MachineFor, WithoutProbesTheConstantsCount) {
   Target target = probed_cpu();
   target.probed.reset();
-  const simulator::CpuFigures figures = met(target, 3, schedules::Dispatch::hardware);
+  const simulator::CpuFigures figures = met(target, 3, schedules::Dispatch::hardware, false);
   EXPECT_EQ(figures.read_bytes_per_second, (std::vector<double>{1e10, 2e10}));
+  EXPECT_EQ(figures.overlap, 3);
   EXPECT_EQ(figures.fork_seconds, 1e-6);
+  EXPECT_EQ(figures.list_seconds, 4e-6);
+  EXPECT_EQ(figures.item_seconds, 2e-6);
 }
 
 }  // namespace
