@@ -154,13 +154,13 @@ struct RowsProbe {
   StreamProbe stream;
 };
 
-}  // namespace
-
 /// Reads of all tokens in one order, by so many threads.
 struct ReadProbe {
   std::vector<HeadRows> heads;   ///< in the order in which they are read
   std::vector<TeamTimes> times;  ///< by count of threads
 };
+
+}  // namespace
 
 struct Probes::State {
   const Workload& workload;

@@ -46,6 +46,13 @@ std::string text_of(const fs::path& path) {
   return text.str();
 }
 
+/// The file with `text` in place of `key`, which it has.
+void replace_in(const fs::path& path, const std::string& key, const std::string& text) {
+  std::string all = text_of(path);
+  ASSERT_NE(all.find(key), std::string::npos) << all;
+  std::ofstream(path) << all.replace(all.find(key), key.size(), text);
+}
+
 TEST(Timing, InterpolatesTheMedianAndTheOuterFifths) {
   const Timing timing = timing_of({6, 1, 4, 2, 3, 7});
   EXPECT_DOUBLE_EQ(timing.p20, 2);
@@ -270,10 +277,7 @@ TEST(CpuCache, WhatABusyMachineGaveServesTheRunAndIsNotKept) {
 TEST(CpuCache, MeasuresAgainWhatAnEarlierVersionKept) {
   const CacheFile cache;
   look_up(cache.path(), 1, 0.00025);
-  std::string text = text_of(cache.path());
-  const std::string key = "\"version\": 3";
-  ASSERT_NE(text.find(key), std::string::npos) << text;
-  std::ofstream(cache.path()) << text.replace(text.find(key), key.size(), "\"version\": 2");
+  ASSERT_NO_FATAL_FAILURE(replace_in(cache.path(), "\"version\": 3", "\"version\": 2"));
   EXPECT_EQ(look_up(cache.path(), 1, 0.0005).item_seconds, 0.0005);
 }
 
@@ -303,10 +307,7 @@ TEST(CpuCache, AbsurdFiguresAreNamed) {
 TEST(CpuCache, AbsurdFiguresInTheFileAreMeasuredAgain) {
   const CacheFile cache;
   look_up(cache.path(), 1, 0.00025);
-  std::string text = text_of(cache.path());
-  const std::string key = "\"fork_seconds\": 1e-06";
-  ASSERT_NE(text.find(key), std::string::npos) << text;
-  std::ofstream(cache.path()) << text.replace(text.find(key), key.size(), "\"fork_seconds\": 0.00804");
+  ASSERT_NO_FATAL_FAILURE(replace_in(cache.path(), "\"fork_seconds\": 1e-06", "\"fork_seconds\": 0.00804"));
   EXPECT_EQ(look_up(cache.path(), 1, 0.0005).item_seconds, 0.0005);
   EXPECT_EQ(look_up(cache.path(), 1, 0.00075).item_seconds, 0.0005);
 }
