@@ -28,17 +28,35 @@ struct SimulateCommand {
   bool json = false;
 };
 
-/// A line per machine: how far such predictions were from measurements.
-std::string error_bands(const std::vector<reports::Record>& records, const std::vector<studies::Target>& machines) {
+using workloads::AttentionKind;
+
+/// The schedules of records of the workloads whose attention is latent, or is not.
+std::vector<std::string> schedules_of(const std::vector<reports::Record>& records, const studies::Target& target,
+                                      const std::vector<workloads::Workload>& workloads, bool latent) {
+  std::vector<std::string> schedules;
+  for (const reports::Record& record : records) {
+    const auto workload = std::find_if(workloads.begin(), workloads.end(),
+                                       [&](const workloads::Workload& one) { return one.name == record.workload; });
+    const std::string name = studies::judged_as(record.chosen.value_or(record.schedule));
+    const bool known = std::find(schedules.begin(), schedules.end(), name) != schedules.end();
+    const bool asked = (workload->geometry.kind == AttentionKind::mla) == latent;
+    if (record.machine == target.name && asked && !known) schedules.push_back(name);
+  }
+  return schedules;
+}
+
+/// A line per machine, another for latent attention: how far such predictions were from measurements.
+std::string error_bands(const std::vector<reports::Record>& records, const std::vector<studies::Target>& machines,
+                        const std::vector<workloads::Workload>& workloads) {
   std::string lines;
   for (const studies::Target& target : machines) {
-    std::vector<std::string> schedules;
-    for (const reports::Record& record : records) {
-      const std::string name = studies::judged_as(record.chosen.value_or(record.schedule));
-      const bool known = std::find(schedules.begin(), schedules.end(), name) != schedules.end();
-      if (record.machine == target.name && !known) schedules.push_back(name);
+    for (const bool latent : {false, true}) {
+      const std::vector<std::string> schedules = schedules_of(records, target, workloads, latent);
+      if (schedules.empty()) continue;
+      const AttentionKind kind = latent ? AttentionKind::mla : AttentionKind::gqa;
+      lines += fmt::format("error of predictions {}for {}: {}\n", latent ? "of latent attention " : "", target.name,
+                           studies::error_band(target, kind, schedules));
     }
-    lines += fmt::format("error of predictions for {}: {}\n", target.name, studies::error_band(target, schedules));
   }
   return lines;
 }
@@ -65,7 +83,7 @@ void simulate_all(const SimulateCommand& options) {
   }
   sink.finish();
   if (!options.json) {
-    print(reports::record_table(sink.records()) + '\n' + error_bands(sink.records(), machines));
+    print(reports::record_table(sink.records()) + '\n' + error_bands(sink.records(), machines, loaded));
   }
 }
 

@@ -74,8 +74,11 @@ class ConfigProbes {
     if (probe_.paged) return;
     queue();
     waves();
-    cold(round_);
     if (probe_.masked) return;  // two queries have two tokens at least, and kernels for single items single queries
+    for (const std::int32_t rounds : {1, probe_.config.stages}) {
+      cold(rounds * round_, false);
+      cold(rounds * round_, true);
+    }
     empty();
     merges();
     table();
@@ -109,7 +112,7 @@ class ConfigProbes {
     time(ProbeKind::item, round_, 1, round_, false);
     waves();
     if (probe_.paged) return;
-    for (const std::int32_t tokens : {probe_.config.cluster * probe_.config.tokens, round_}) cold(tokens);
+    for (const std::int32_t tokens : {probe_.config.cluster * probe_.config.tokens, round_}) cold(tokens, false);
     single_item_merges({2, 8});
     if (probe_.config.cluster > 1) return;
     row_waves();
@@ -125,19 +128,19 @@ class ConfigProbes {
     }
     items_of_rounds(probe_.masked);
     waves();
-    cold(round_);
+    cold(round_, false);
     single_item_merges({2, 8});  // all are resident
   }
 
   /// Copy after copy, so that none is in L2 any more when it is read again.
-  void cold(std::int32_t tokens) {
+  void cold(std::int32_t tokens, bool any_plan) {
     const Workload w = workload(1, tokens);
-    if (probe_.masked || find_single_item_kernel(w, probe_.config) == nullptr) return;
+    if (!any_plan && (probe_.masked || find_single_item_kernel(w, probe_.config) == nullptr)) return;
     MeasureOptions options = options_;
     options.bytes_per_cycle = kColdBytes;
     options.replays = std::min(options.replays, kColdReplays);
-    report(ProbeKind::cold, tokens, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, false, options),
-           false);
+    report(ProbeKind::cold, tokens, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, any_plan, options),
+           any_plan);
   }
 
   void lists() {

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kMostCopies = 1024;  // but for as many as an L2 needs to forget the first one
 constexpr std::int64_t kForgottenBytes = 128'000'000;
-constexpr std::int64_t kMostLaunches = 4096;  // of one graph
+constexpr std::int64_t kMostLaunches = 32768;  // of one graph
 constexpr double kGuessBytesPerSecond = 4e12;
 constexpr double kGuessLaunchSeconds = 2e-6;
 constexpr double kSettleSeconds = 0.5;

@@ -27,7 +27,7 @@ struct Timing {
 };
 
 /// Copies of K and V that a cold measurement of the workload goes round: at least 2 and at most 1,024 or, of small
-/// ones, as many as have 128 MB; never more than 4,096, so that an L2 keeps K and V of less than 15 KB.
+/// ones, as many as have 128 MB; never more than 32,768, so that an L2 keeps K and V of less than 2 KB.
 std::int32_t copies_for(const workloads::Workload& workload, const MeasureOptions& options);
 
 /// Times the decoder's current plan: launches over all copies captured in one graph, replayed; each replay is one

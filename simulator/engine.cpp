@@ -59,7 +59,9 @@ double Engine::ring_fill_seconds(double bytes, const Fill& start) const {
   if (start.arithmetic_bound) return seconds;
   // Not before it was asked for, as a window of one tile whose arithmetic takes longer than a latency would have it.
   const double counted = std::min(bytes, law.bytes_in_flight) / lone;
-  return std::max(0.0, seconds + further * std::max(law.refill_seconds, transfer) - counted);
+  // A part of a tile that is asked for in an earlier one's place comes no sooner than all of one would.
+  const double part = bytes > law.bytes_in_flight ? (std::ceil(bytes / tile) * tile - bytes) / lone : 0;
+  return std::max(0.0, seconds + further * std::max(law.refill_seconds, transfer) - counted) + part;
 }
 
 /// Latency before a stream of `bytes` that nothing hides.

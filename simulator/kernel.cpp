@@ -242,11 +242,15 @@ TokenSeconds seconds_per_token(const Machine& machine, const KernelProfile& kern
   const double other_shared = (kernel.shared_reads - kernel.operand_reads) * shared_read;
   const double longest = std::max({instructions, exponentials, fp32, shared});
   const double others = std::max(0.0, instructions + exponentials + fp32 + other_shared - longest);
-  const double crowded =
-      kernel.crowded_clocks > 0 ? kernel.crowded_clocks / machine.clock_hz : longest + kernel.unhidden_crowded * others;
-  if (kernel.chain_clocks > 0 || kernel.crowded_clocks > 0)
-    return {crowded, std::max(crowded, kernel.chain_clocks / machine.clock_hz)};
-  return {crowded, longest + kernel.unhidden_alone * others};
+  const double by_units = longest + kernel.unhidden_crowded * others;
+  const double chain = kernel.chain_clocks / machine.clock_hz;
+  if (kernel.crowded_clocks > 0) {
+    const double crowded = kernel.crowded_clocks / machine.clock_hz;
+    return {crowded, std::max(crowded, chain)};
+  }
+  // No CTA takes more of its SM than all of it for as long as it takes alone.
+  if (chain > 0) return {std::min(by_units, chain), chain};
+  return {by_units, longest + kernel.unhidden_alone * others};
 }
 
 }  // namespace splitwave::simulator

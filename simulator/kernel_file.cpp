@@ -105,9 +105,9 @@ void read_config(KernelVariant& variant, Constants& constants) {
   KernelProfile& kernel = variant.kernel;
   take(kernel.chain_clocks, constants.optional_number("chain_clocks", "clock", 1, 0, 1e6));
   take(kernel.partial_tile, constants.optional_number("partial_tile", "1", 1, 0, 1));
-  take(kernel.first_round_seconds, constants.optional_number("first_rounds", "ns", 1e-9, 0, 1e6));
+  take(kernel.first_round_seconds, constants.optional_number("first_rounds", "ns", 1e-9, -1e6, 1e6));
   take(kernel.single_item_first_round_seconds,
-       constants.optional_number("single_item_first_rounds", "ns", 1e-9, 0, 1e6));
+       constants.optional_number("single_item_first_rounds", "ns", 1e-9, -1e6, 1e6));
   take(kernel.single_item_merge_seconds, constants.optional_number("single_item_merge", "ns", 1e-9, 0, 1e6));
   take(kernel.single_item_merge_seconds_per_split,
        constants.optional_number("single_item_merge_per_split", "ns", 1e-9, 0, 1e6));

@@ -86,7 +86,7 @@ std::string command_of(const AdviseRequest& request, const std::string& machine,
 
 AdviceOrigin origin_of(const Advice& advice, const Target& target, const std::string& command) {
   return {command, fmt::format("splitwave {} ({})", base::version(), base::commit()),
-          error_band(target, shown_schedules(advice))};
+          error_band(target, advice.question.geometry.kind, shown_schedules(advice))};
 }
 
 }  // namespace splitwave::studies

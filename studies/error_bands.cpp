@@ -54,12 +54,14 @@ std::string judged_as(std::string_view schedule) {
 }
 
 std::string error_band_from(std::string_view text, const std::string& where, const std::string& machine,
-                            const std::string& kernel, const std::vector<std::string>& schedules) {
+                            const std::string& kernel, workloads::AttentionKind kind,
+                            const std::vector<std::string>& schedules) {
   const auto json = nlohmann::json::parse(text, nullptr, false);
   std::vector<std::string> unjudged = schedules;
   try {
     for (const auto& entry : json.at("judged")) {
       if (entry.at("machine").get<std::string>() != machine || entry.value("kernel", "") != kernel) continue;
+      if ((entry.value("attention", "") == "mla") != (kind == workloads::AttentionKind::mla)) continue;
       const std::vector<std::string> bands = bands_of(entry, unjudged);
       if (bands.empty()) break;
       return fmt::format("{} ({}){}", fmt::join(bands, "; "), entry.at("source").get<std::string>(),
@@ -68,13 +70,14 @@ std::string error_band_from(std::string_view text, const std::string& where, con
   } catch (const nlohmann::json::exception&) {
     throw base::InputError(fmt::format(
         "{}: not in the format of studies/error_bands.json; allowed: judged, a list of machine, source and "
-        "schedules, each with schedule, points, median_error and p90_error; with kernel those three once more",
+        "schedules, each with schedule, points, median_error and p90_error; with kernel those three once more; "
+        "attention, mla, with those of latent attention",
         where));
   }
   return "not yet judged against measurements on this machine";
 }
 
-std::string error_band(const Target& target, const std::vector<std::string>& schedules) {
+std::string error_band(const Target& target, workloads::AttentionKind kind, const std::vector<std::string>& schedules) {
   if (target.cpu) return "not judged: this computer was not measured; compare does";
   // A shipped kernel is no change of the machine; one from a file has its path in the target's name.
   const std::string kernel = target.kernel ? target.kernel->name : "";
@@ -82,7 +85,7 @@ std::string error_band(const Target& target, const std::vector<std::string>& sch
   if (plain != target.name || target.ctas_per_sm > 0) {
     return "not judged: the machine has overrides, and was never measured";
   }
-  return error_band_from(error_band_files().front().text, "error_bands", target.machine.name, kernel, schedules);
+  return error_band_from(error_band_files().front().text, "error_bands", target.machine.name, kernel, kind, schedules);
 }
 
 }  // namespace splitwave::studies

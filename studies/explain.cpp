@@ -106,7 +106,7 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
   std::erase(others, name);
   e.alternatives = try_schedules(workload, target, others, begin);
   e.limit = limit_of(e);
-  e.error_band = error_band(target, {judged_as(name)});
+  e.error_band = error_band(target, workload.geometry.kind, {judged_as(name)});
   return e;
 }
 

@@ -40,6 +40,7 @@ struct ProbeBase {
   double launch_seconds_per_cta = 0;    ///< of a grid of many
   double ring_l2_seconds = 0;           ///< latency of a ring of copies from L2
   double ring_l2_bytes_per_second = 0;  ///< of an SM that reads L2 alone
+  double l2_bytes_per_second = 0;       ///< of all SMs that read L2
   double farther_seconds = 0;           ///< by which memory's latency is longer than L2's
   double first_burst_seconds = 0;       ///< by which all first loads at a time are later
   double sm_bytes_per_second = 0;       ///< of an SM beside others that read memory

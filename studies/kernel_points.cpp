@@ -160,6 +160,7 @@ ProbeBase probe_base(const std::vector<CalibrationPoint>& points, const simulato
     if (point.benchmark != "ring_l2") continue;
     base.ring_l2_bytes_per_second = std::max(base.ring_l2_bytes_per_second, point.value * 1e9);
   }
+  base.l2_bytes_per_second = machine.l2_bytes_per_second;
   base.sm_bytes_per_second = machine.sm_bytes_per_second;
   base.flag_seconds = machine.flag_seconds;
   base.clock_hz = machine.clock_hz;

@@ -49,12 +49,17 @@ class ProbeTimes {
             at(cluster, any_plan, gpu::ProbeKind::item, probed_.config.stages * tokens, paged)) /
            8;
   }
-  /// What the first rounds of the stages behind the first one take longer, each.
+  /// What the first rounds of the stages behind the first one take longer, each: with K and V in DRAM, where they wait
+  /// less for their own loads to be sent. Of points without such probes in L2, not below 0.
   double first_rounds(bool any_plan) const {
+    const std::int32_t all = probed_.config.stages * round(1);
     const std::int32_t further = probed_.config.stages - 1;
-    const double rounds = at(1, any_plan, gpu::ProbeKind::item, probed_.config.stages * round(1)) -
-                          at(1, any_plan, gpu::ProbeKind::item, round(1));
-    return rounds / further - chain(1, any_plan);
+    const std::optional<double> cold = find(1, any_plan, gpu::ProbeKind::cold, all);
+    if (cold) {
+      return (*cold - at(1, any_plan, gpu::ProbeKind::cold, round(1))) / further - chain(1, any_plan);
+    }
+    const double rounds = at(1, any_plan, gpu::ProbeKind::item, all) - at(1, any_plan, gpu::ProbeKind::item, round(1));
+    return std::max(0.0, rounds / further - chain(1, any_plan));
   }
   /// What the starts of so many CTAs take longer than one's, beside `dispatch` for each.
   double starts(std::int32_t ctas, double dispatch) const {
@@ -67,19 +72,6 @@ class ProbeTimes {
     return at(1, true, gpu::ProbeKind::crowd, 2) - at(1, true, gpu::ProbeKind::short_items, 2) - 2 * further;
   }
 
-  /// By how much less a cluster's item takes longer with K and V in DRAM than a single CTA's does: the CTAs of a
-  /// cluster wait for one another while their loads are under way. As what an item takes besides its latency is known
-  /// from probes in L2, it is less for that. 0 of points without such probes.
-  double hidden(std::int32_t cluster) const {
-    const auto farther = [&](std::int32_t c) -> std::optional<double> {
-      const std::optional<double> cold = find(c, false, gpu::ProbeKind::cold, round(c));
-      const std::optional<double> warm = find(c, false, gpu::ProbeKind::item, round(c));
-      return cold && warm ? std::optional(*cold - *warm) : std::nullopt;
-    };
-    const std::optional<double> alone = farther(1);
-    const std::optional<double> together = farther(cluster);
-    return alone && together ? std::max(0.0, *alone - *together) : 0;
-  }
   /// What a worker's round takes on its way from memory, all of it asked for at once: by what it takes longer than one
   /// chunk for each CTA. Nothing of points without such probes.
   std::optional<double> held_transfer(std::int32_t cluster) const {

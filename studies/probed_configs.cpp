@@ -43,14 +43,16 @@ std::vector<ProbedConfig> gather(const std::vector<KernelProbe>& probes, const R
 
 const ProbedConfig& merging_like(const ProbedConfig& config, const std::vector<ProbedConfig>& all) {
   if (!config.masked) return config;
+  const ProbedConfig* alike = nullptr;
   for (const ProbedConfig& other : all) {
-    if (!other.masked && other.config.stages > 1 && other.geometry.head_dim == config.geometry.head_dim &&
-        other.config.row_tiles == config.config.row_tiles && other.config.warps == config.config.warps &&
-        other.config.team == config.config.team) {
-      return other;
+    if (other.masked || other.geometry.head_dim != config.geometry.head_dim) continue;
+    if (other.config == config.config) return other;
+    if (alike == nullptr && other.config.stages > 1 && other.config.row_tiles == config.config.row_tiles &&
+        other.config.warps == config.config.warps && other.config.team == config.config.team) {
+      alike = &other;
     }
   }
-  return config;
+  return alike != nullptr ? *alike : config;
 }
 
 }  // namespace splitwave::studies

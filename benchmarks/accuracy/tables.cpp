@@ -4,7 +4,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <set>
+#include <utility>
 
 #include "benchmarks/accuracy/statistics.h"
 #include "reports/table.h"
@@ -62,13 +66,35 @@ std::string schedule_band(std::string_view schedule, const Summary& errors) {
   return fmt::format(R"(       {{"schedule": "{}", {}}})", schedule, band(errors));
 }
 
-/// An entry of error_bands.json; `kernel` is its key and value, or nothing.
-std::string machine_bands(std::string_view machine, const std::string& kernel, const Summary& errors,
-                          const std::vector<std::string>& schedules) {
-  return fmt::format(
-      "\n    {{\"machine\": \"{}\", {}{}, \"source\": \"docs/accuracy.md, scripts/accuracy\",\n     \"schedules\": "
-      "[\n{}\n     ]}}",
-      machine, kernel, band(errors), fmt::join(schedules, ",\n"));
+bool is_latent(const JudgedPoint& one) {
+  return one.point->workload.geometry.kind == workloads::AttentionKind::mla;
+}
+
+/// A schedule as error_bands.json names it, and which points are its.
+using OfSchedule = std::function<bool(const JudgedPoint&)>;
+using Schedules = std::vector<std::pair<std::string, OfSchedule>>;
+
+/// The entries of a machine in error_bands.json: all kinds of attention but the latent one, then that; `kernel` is its
+/// key and value, or nothing.
+std::vector<std::string> machine_bands(std::string_view machine, const std::string& kernel,
+                                       std::span<const JudgedPoint> points, const Schedules& schedules) {
+  std::vector<std::string> entries;
+  for (const bool latent : {false, true}) {
+    const auto summary = [&](const OfSchedule& is_it) {
+      return summarize(points, [&](const JudgedPoint& one) { return is_latent(one) == latent && is_it(one); });
+    };
+    std::vector<std::string> bands;
+    for (const auto& [name, is_it] : schedules) {
+      const Summary errors = summary(is_it);
+      if (errors.points > 0) bands.push_back(schedule_band(name, errors));
+    }
+    if (bands.empty()) continue;
+    entries.push_back(fmt::format(
+        "\n    {{\"machine\": \"{}\", {}{}{}, \"source\": \"docs/accuracy.md, scripts/accuracy\",\n     "
+        "\"schedules\": [\n{}\n     ]}}",
+        machine, kernel, latent ? "\"attention\": \"mla\", " : "", band(summary(all)), fmt::join(bands, ",\n")));
+  }
+  return entries;
 }
 
 }  // namespace
@@ -141,33 +167,35 @@ std::string all_predictions(std::span<const Judged> judged, std::span<const OwnJ
 }
 
 std::string error_bands(std::span<const Judged> judged, std::span<const OwnJudged> own) {
-  std::string text =
-      "{\n  \"format\": 2,\n  \"note\": \"How well the simulator's predictions agree with measured kernels, written by "
-      "scripts/accuracy: per machine (its name in simulator/machines), kernel (that runs all schedules; none: each in "
-      "its own library's) and schedule: points, median_error and p90_error (ratios), and where the figures come "
-      "from.\",\n  \"judged\": [";
+  std::vector<std::string> entries;
+  const auto add = [&](std::vector<std::string> more) {
+    std::move(more.begin(), more.end(), std::back_inserter(entries));
+  };
   for (const Judged& machine : judged) {
-    std::vector<std::string> schedules;
+    Schedules schedules;
     std::set<std::string_view> seen;  // several kernels may run one
     for (const Peer& peer : peers()) {
-      const Summary errors =
-          summarize(machine.own, [&](const JudgedPoint& one) { return one.peer->schedule == peer.schedule; });
-      if (errors.points == 0 || peer.schedule.empty() || !seen.insert(peer.schedule).second) continue;
-      schedules.push_back(schedule_band(peer.schedule, errors));
+      if (peer.schedule.empty() || !seen.insert(peer.schedule).second) continue;
+      schedules.emplace_back(peer.schedule,
+                             [&](const JudgedPoint& one) { return one.peer->schedule == peer.schedule; });
     }
-    text += machine_bands(machine.machine, "", summarize(machine.own, all), schedules) + ",";
+    add(machine_bands(machine.machine, "", machine.own, schedules));
   }
   const std::string kernel = fmt::format(R"("kernel": "{}", )", simulator::kOwnKernel);
   for (const OwnJudged& machine : own) {
-    std::vector<std::string> schedules;
+    Schedules schedules;
     for (const std::string& schedule : schedules_of(machine.points)) {
-      const auto is_it = [&](const JudgedPoint& one) { return one.point->kernel == schedule; };
-      schedules.push_back(schedule_band(schedule, summarize(machine.points, is_it)));
+      schedules.emplace_back(schedule, [schedule](const JudgedPoint& one) { return one.point->kernel == schedule; });
     }
-    text += machine_bands(machine.machine, kernel, summarize(machine.points, all), schedules);
-    if (&machine != &own.back()) text += ",";
+    add(machine_bands(machine.machine, kernel, machine.points, schedules));
   }
-  return text + "\n  ]\n}\n";
+  return fmt::format(
+      "{{\n  \"format\": 3,\n  \"note\": \"How well the simulator's predictions agree with measured kernels, written "
+      "by "
+      "scripts/accuracy: per machine (its name in simulator/machines), kernel (that runs all schedules; none: each in "
+      "its own library's), attention (mla; none: all other kinds) and schedule: points, median_error and p90_error "
+      "(ratios), and where the figures come from.\",\n  \"judged\": [{}\n  ]\n}}\n",
+      fmt::join(entries, ","));
 }
 
 }  // namespace splitwave::accuracy

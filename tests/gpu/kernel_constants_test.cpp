@@ -5,9 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <optional>
 #include <tuple>
-#include <utility>
 
 #include "base/error.h"
 #include "simulator/alternatives.h"
@@ -22,17 +20,18 @@ using gpu::ProbeKind;
 constexpr double kNs = 1e-9;
 constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle = 1500, kChainAny = 400,
                  kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300,
-                 kFirstRound = 70, kCrowd = 150, kShort = 0.4 * kChainAny * (1 - 16.0 / 64), kLater = 170,
-                 kTraffic = 120, kPagedItem = 260, kPagedCrowd = 180, kPerCta = 0.5, kDispatch = 396 * kPerCta,
-                 kLaterStart = 480, kCrowdStart = 230, kShared = 700, kSpread = 40, kFlag = 250, kSingleMerge = 800,
-                 kSinglePerSplit = 30, kSingleBatch = 200, kFullRound = 550, kPagedFullRound = 660;
+                 kFirstRound = 70, kCrowd = 150, kSmOfL2 = 250,
+                 kShort = (1 - 16.0 / 64) * (0.4 * kChainAny + 64 * 512 / kSmOfL2), kLater = 170, kTraffic = 120,
+                 kPagedItem = 260, kPagedCrowd = 180, kPerCta = 0.5, kDispatch = 396 * kPerCta, kLaterStart = 480,
+                 kCrowdStart = 230, kShared = 700, kSpread = 40, kFlag = 250, kSingleMerge = 800, kSinglePerSplit = 30,
+                 kSingleBatch = 200, kFullRound = 550, kPagedFullRound = 660;
 constexpr std::int32_t kRegisters = 160, kSharedBytes = 70'000, kSingleWorkers = 396;
 /// A round: half of the window that comes while a stage is waited for and worked on.
 constexpr double kTransferAny = (kLatency + kChainAny) / 2, kTransferSingle = (kLatency + kChainSingle) / 2;
 constexpr double kFirst = kLaunch + kEmptyAny + kLatency + kTransferAny + kChainAny;
 constexpr double kFirstSingle = kLaunch + kEmptySingle + kLatency + kTransferSingle + kChainSingle;
 /// A quarter of a round in a CTA alone: 16 tokens of 512 bytes at 250 GB/s.
-constexpr double kFew = kEmptySingle + kLatency + (0.6 + 0.4 / 4) * kChainSingle + 16 * 512 / 250.0;
+constexpr double kFew = kEmptySingle + kLatency + (0.6 + 0.4 / 4) * kChainSingle + 16 * 512 / kSmOfL2;
 
 /// Probes of r1w4s2t16, clusters of 1, in nanoseconds.
 class Probes {
@@ -129,20 +128,25 @@ ProbedConfig probed_config() {
   return probed;
 }
 
-/// The profile that a kernel file with the config's constants gives.
-simulator::KernelProfile profile_of(const ProbedConfig& probed, const char* workload) {
+ProbeBase base_of_probes() {
   ProbeBase base;
   base.launch_seconds = kLaunch * kNs;
   base.launch_later_seconds = kLater * kNs;
   base.launch_seconds_per_cta = kPerCta * kNs;
   base.ring_l2_seconds = kLatency * kNs;
-  base.ring_l2_bytes_per_second = 250e9;
+  base.ring_l2_bytes_per_second = kSmOfL2 * 1e9;
   base.sm_bytes_per_second = 200e9;
   base.flag_seconds = kFlag * kNs;
   base.latency_scale = 0.5;
   base.queue_scale = 0.4;
   base.clock_hz = 2e9;
   base.source = "a test";
+  return base;
+}
+
+/// The profile that a kernel file with the config's constants gives.
+simulator::KernelProfile profile_of(const ProbedConfig& probed, const char* workload,
+                                    const ProbeBase& base = base_of_probes()) {
   const std::string file = changed_kernel_file(simulator::kernel_text("splitwave"), {probed}, base);
   const simulator::KernelFamily family = simulator::parse_kernel(file, "file");
   auto all = simulator::alternatives(family, workloads::parse_spec(workload), simulator::load_machine("h200"),
@@ -249,44 +253,58 @@ TEST(KernelConstants, OfWarpsWithListsOfTheirOwn) {
               (kUnhidden - 2 * kChainAny - kLatency - kTransferAny - kLaunch) * kNs, 1e-10);
 }
 
-/// A kernel without rings, in single CTAs and clusters of eight. farther: by how much longer their items take with K
-/// and V in DRAM.
-ProbedConfig whole_items(std::optional<std::pair<double, double>> farther) {
-  ProbedConfig probed;
-  probed.config.stages = 1;
-  probed.config.cluster = 8;
-  probed.geometry.head_dim = 128;
-  probed.clusters = {1, 8};
-  for (const std::int32_t cluster : probed.clusters) {
-    probed.resources.push_back({128, 128, 40'000, {1, 132 / cluster}, true, 128, 40'000, {1, 132 / cluster}});
-    const auto add = [&](ProbeKind kind, std::int32_t count, double ns) {
-      gpu::KernelProbe probe;
-      probe.geometry = probed.geometry;
-      probe.config = probed.config;
-      probe.config.cluster = cluster;
-      probe.kind = kind;
-      probe.count = count;
-      probe.seconds = ns * kNs;
-      probed.probes.push_back(probe);
-    };
-    const double lone = cluster == 1 ? 1900 : 2400;
-    add(ProbeKind::item, 64 * cluster, lone);
-    for (const std::int32_t waves : {2, 6}) add(ProbeKind::waves, waves, 1000 + 1500 * waves);
-    if (cluster == 1) add(ProbeKind::table, 64, lone + 90);
-    if (farther) add(ProbeKind::cold, 64 * cluster, lone + (cluster == 1 ? farther->first : farther->second));
+/// Adds items of one round and of two with K and V in DRAM, of which what stands around a round takes `around`, and a
+/// further first round `less` than the others.
+void add_cold_items(ProbedConfig& probed, const ProbeBase& base, bool any, double around, double less) {
+  constexpr double kRoundBytes = 64 * 512;
+  const double chain = any ? kChainAny : kChainSingle;
+  const double one = kLaunch + around + kLatency + base.farther_seconds / kNs + base.first_burst_seconds / kNs +
+                     kRoundBytes / base.sm_bytes_per_second / kNs + chain;
+  for (const std::int32_t rounds : {1, 2}) {
+    probed.probes.push_back(probed.probes.front());
+    probed.probes.back().kind = ProbeKind::cold;
+    probed.probes.back().count = rounds * 64;
+    probed.probes.back().any_plan = any;
+    probed.probes.back().seconds = (rounds == 1 ? one : one + chain - less) * kNs;
   }
-  return probed;
 }
 
-TEST(KernelConstants, OfAClusterWhoseOwnStartHidesWhatDramIsFarther) {
-  const char* workload = "h=8/1,d=128:1q1s512";
-  const auto fixed = [&](std::optional<std::pair<double, double>> farther) {
-    const simulator::KernelProfile kernel = profile_of(whole_items(farther), workload);
-    return kernel.single_item_prologue_seconds + kernel.epilogue_seconds;
-  };
-  const double warm = fixed(std::nullopt);
-  EXPECT_NEAR(fixed(std::pair(330.0, 130.0)), warm - 200 * kNs, 0.1 * kNs);
-  EXPECT_NEAR(fixed(std::pair(330.0, 340.0)), warm, 0.1 * kNs) << "nothing is added";
+/// What a start hides of the way from memory is its own; and first rounds wait less for their loads to be sent.
+TEST(KernelConstants, OfItemsInDramAreWhatCallsTake) {
+  ProbeBase base = base_of_probes();
+  base.farther_seconds = 240 * kNs;
+  base.first_burst_seconds = 30 * kNs;
+  const simulator::KernelProfile warm = profile_of(probed_config(), "h=8/1,d=128:1q1s1k", base);
+  ProbedConfig probed = probed_config();
+  add_cold_items(probed, base, true, kEmptyAny + 90, 60);
+  add_cold_items(probed, base, false, kEmptySingle - 110, 50);
+  const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k", base);
+  EXPECT_NEAR(kernel.prologue_seconds + kernel.epilogue_seconds, (kEmptyAny + 90) * kNs, 0.1 * kNs);
+  EXPECT_NEAR(kernel.single_item_prologue_seconds + kernel.epilogue_seconds, (kEmptySingle - 110) * kNs, 0.1 * kNs);
+  EXPECT_NEAR(kernel.first_round_seconds, -60 * kNs, 0.1 * kNs);
+  EXPECT_NEAR(kernel.single_item_first_round_seconds, -50 * kNs, 0.1 * kNs);
+  // Waves of short items are in L2, and take what they took.
+  EXPECT_NEAR(kernel.later_start_seconds, warm.later_start_seconds, 0.1 * kNs);
+  EXPECT_NEAR(kernel.single_item_crowd_start_seconds, warm.single_item_crowd_start_seconds, 0.1 * kNs);
+}
+
+TEST(KernelConstants, OfAFullDeviceLeaveOutWhatL2IsShared) {
+  ProbeBase base = base_of_probes();
+  base.l2_bytes_per_second = 16e12;
+  const double shared = gpu::kMergedLists * 64 * 512 / 16e3 - 64 * 512 / kSmOfL2;
+  EXPECT_NEAR(profile_of(probed_config(), "h=8/1,d=128:1q1s1k", base).crowd_start_seconds,
+              (kCrowd - shared) * 264 / gpu::kMergedLists * kNs, 0.1 * kNs);
+}
+
+TEST(KernelConstants, OfMergesAreThoseOfTheSameConfigWithoutMasks) {
+  std::vector<ProbedConfig> all(4, probed_config());
+  all[0].config.stages = 4;
+  all[2].masked = true;
+  all[3].masked = true;
+  all[3].config.tokens = 32;
+  EXPECT_EQ(&merging_like(all[1], all), &all[1]);
+  EXPECT_EQ(&merging_like(all[2], all), &all[1]) << "not the first one that merges alike";
+  EXPECT_EQ(&merging_like(all[3], all), &all[0]) << "where its own does not run";
 }
 
 TEST(KernelConstants, RefuseAFileThatIsNone) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shipped constants of kernels without rings give back the microbenchmarks that they come from.
+// The shipped constants of kernels for single items give back the microbenchmarks that they come from.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct LoneItem {
 std::vector<LoneItem> measured_items(double& launch_seconds) {
   std::ifstream file(SPLITWAVE_SOURCE_DIR "/docs/gpu/h100_microbenchmarks.csv");
   const std::regex launch(R"(node_first,1,[^,]*,[^,]*,([^,]*),ns,.*)");
-  const std::regex row(R"((r\d+w\d+s1t\d+c\d+)_d(64|128|256)_cold_single,(\d+),[^,]*,[^,]*,([^,]*),ns,.*)");
+  const std::regex row(R"((r\d+w\d+s\dt\d+c\d+)_d(64|128|256)_cold_single,(\d+),[^,]*,[^,]*,([^,]*),ns,.*)");
   std::vector<LoneItem> items;
   std::smatch part;
   for (std::string line; std::getline(file, line);) {

@@ -134,6 +134,36 @@ TEST(Simulate, UnitsThatOverlapCostTheLongestAndAShareOfTheOthers) {
   EXPECT_NEAR(softmax.alone, 1e-9 + 1e-9, 1e-12);
 }
 
+TEST(Simulate, ACtaTakesNoMoreOfItsSmThanItTakesAlone) {
+  Machine machine = toy::machine(1);
+  machine.mma_sync_flops = 1e9;  // 1 us for a row of 500 elements
+  KernelProfile kernel = toy::kernel(1);
+  const auto token = [&] { return seconds_per_token(machine, kernel, toy::workload({}).geometry, 1); };
+  kernel.chain_clocks = 800;
+  EXPECT_NEAR(token().alone, 0.8e-6, 1e-12) << "as measured, whatever the units' rates say";
+  EXPECT_NEAR(token().crowded, 0.8e-6, 1e-12);
+  kernel.chain_clocks = 3000;
+  EXPECT_NEAR(token().alone, 3e-6, 1e-12);
+  EXPECT_LT(token().crowded, 1.1e-6);
+  kernel.crowded_clocks = 3500;
+  EXPECT_NEAR(token().alone, 3.5e-6, 1e-12);
+}
+
+// Two stages of 10 KB, a latency of 1 us and 0.2 us of arithmetic for each: a further stage comes every 0.6 us.
+TEST(Simulate, APartOfATileInAnEarlierOnesPlaceComesNoSoonerThanAllOfIt) {
+  KernelProfile kernel = toy::kernel(1);
+  kernel.refills_after_use = true;
+  kernel.exposed_latencies = 1;
+  kernel.tile_tokens = 10;
+  kernel.bytes_in_flight = 20'000;
+  kernel.chain_clocks = 20;
+  const auto seconds = [&](std::int32_t tokens) { return toy::seconds({tokens}, toy::machine(1), kernel); };
+  EXPECT_NEAR(seconds(30) - seconds(20), 0.6e-6, 1e-9);
+  EXPECT_NEAR(seconds(21), seconds(30), 1e-9);
+  EXPECT_NEAR(seconds(40) - seconds(31), 0, 1e-9);
+  EXPECT_LT(seconds(11), seconds(20) + 1e-9) << "the second stage was asked for with the first";
+}
+
 TEST(Simulate, ARefillKeepsAWindowEmpty) {
   // 1,000 bytes every 1 us of latency and 0.5 us until they are asked for anew.
   KernelProfile kernel = toy::kernel(1);

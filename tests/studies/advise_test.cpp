@@ -189,7 +189,7 @@ TEST(Advise, ColumnsAndBandsAreOfSchedulesThatServe) {
   const Advice mla = advise(question("deepseek-v3"), target("h200"), 2, [](std::size_t) {});
   EXPECT_EQ(std::count(mla.question.rules.begin(), mla.question.rules.end(), "flashmla"), 1);
   EXPECT_EQ(mla.question.available, mla.question.rules);
-  const std::string band = error_band(target("h200"), shown_schedules(mla));
+  const std::string band = error_band(target("h200"), workloads::AttentionKind::mla, shown_schedules(mla));
   for (const char* other : {"fa2", "flashinfer", "lean:ort"}) {
     EXPECT_EQ(std::count(mla.question.rules.begin(), mla.question.rules.end(), other), 0) << other;
     EXPECT_EQ(band.find(other), std::string::npos) << band;

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "studies/kernel_variant.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "studies/constant_list.h"
+#include "studies/merge_constants.h"
+#include "studies/probe_times.h"
+
+namespace splitwave::studies {
+namespace {
+
+using gpu::KernelConfig;
+using gpu::KernelProbe;
+using gpu::ProbeKind;
+using Json = nlohmann::ordered_json;
+
+/// The constants of one config as they are written.
+class Writer {
+ public:
+  /// merging: the config whose probes say what merges cost, which does not depend on masks. shared_turns: parts times
+  /// turns from which on CTAs that wait share a merge.
+  Writer(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base, double shared_turns)
+      : probed_(probed),
+        base_(base),
+        shared_turns_(shared_turns),
+        times_(probed),
+        merge_times_(merging),
+        launch_(base.launch_seconds * 1e9),
+        latency_(base.ring_l2_seconds * 1e9),
+        farther_((base.farther_seconds + base.first_burst_seconds) * 1e9),
+        list_(base.source) {}
+
+  Json write() {
+    resources();
+    if (probed_.config.stages == 1) {
+      whole_item();
+    } else {
+      fixed();
+      chains();
+      items();
+      later_starts();
+      add_merge_constants(probed_, merge_times_, base_, shared_turns_, list_);
+    }
+    paged();
+    const KernelConfig& c = probed_.config;
+    const std::int32_t d = probed_.geometry.head_dim;
+    Json variant = {{"head_dim", {d, d}}, {"config", gpu::name_without_cluster(c)}, {"rows", 8 * c.row_tiles}};
+    if (probed_.masked) variant["masked"] = true;
+    if (c.team == gpu::Team::group || c.team == gpu::Team::seesaw) variant["instruction"] = "wgmma";
+    if (probed_.geometry.kind == workloads::AttentionKind::mla) variant["value_dim"] = probed_.geometry.value_dim;
+    variant["constants"] = std::move(list_).take();
+    return variant;
+  }
+
+ private:
+  void add(const char* key, const char* unit, const Json& value, const char* confidence = "measured") {
+    list_.add(key, unit, value, confidence);
+  }
+  void add_ns(const char* key, double value) { list_.add_ns(key, value); }
+  void add_clocks(const char* key, double ns, std::int32_t tokens) {
+    add(key, "clock", rounded(std::max(0.0, ns) * 1e-9 * base_.clock_hz / tokens));
+  }
+  template <class F>
+  Json by_cluster(F value) const {
+    Json list = Json::array();
+    for (const std::int32_t cluster : probed_.clusters) list.push_back(rounded(std::max(0.0, value(cluster))));
+    return list;
+  }
+
+  /// Of a worker's first round from L2, each CTA of a cluster its own part.
+  double transfer(std::int32_t cluster) const { return round_bytes(cluster) / base_.ring_l2_bytes_per_second * 1e9; }
+  double round_bytes(std::int32_t cluster) const {
+    return static_cast<double>(workloads::kv_bytes_per_token(probed_.geometry)) * times_.round(cluster) / cluster;
+  }
+
+  /// The same at the rate at which the simulator lets a lone ring's come: a window in the time in which a stage is
+  /// refilled, at most what an SM takes in.
+  double stream(std::int32_t cluster, bool any_plan) const {
+    const double bytes = round_bytes(cluster);
+    const double window = probed_.config.stages * bytes / (latency_ + times_.chain(cluster, any_plan));
+    return bytes / std::min(window, base_.sm_bytes_per_second * 1e-9);
+  }
+
+  /// Whether the warps have lists of their own.
+  bool alone() const { return probed_.config.team == gpu::Team::alone; }
+  bool shares_tiles() const { return probed_.config.team != gpu::Team::warps && !alone(); }
+
+  void resources() {
+    const gpu::KernelResources& single = probed_.resources.front();
+    const KernelConfig& c = probed_.config;
+    add("threads", "thread", single.threads);
+    add("registers_per_thread", "register", single.registers_per_thread);
+    add("shared_memory", "byte", single.shared_bytes);
+    add("cluster_shared_memory", "byte", probed_.resources.back().shared_bytes);
+    add("bytes_in_flight", "byte", c.bytes_in_flight(probed_.geometry), "derived");
+    add("tile_tokens", "token", c.warps * c.tokens, "derived");
+    add("clusters", "CTA", probed_.clusters);
+    if (single.single_item_registers_per_thread > 0) {
+      Json registers = Json::array();
+      Json shared = Json::array();
+      for (const gpu::KernelResources& found : probed_.resources) {
+        registers.push_back(found.single_item_registers_per_thread);
+        shared.push_back(found.single_item_shared_bytes);
+      }
+      add("single_item_registers_per_thread", "register", registers);
+      add("single_item_shared_memory", "byte", shared);
+    }
+    if (shares_tiles()) add("shares_tiles", "1", 1, "derived");
+    if (!alone()) return;
+    add("warps_alone", "1", 1, "derived");
+    // A round of one item, of which each warp has a piece, and two items of which two warps have one each.
+    add_ns("combine",
+           times_.at(1, true, ProbeKind::item, times_.round(1)) - times_.at(1, true, ProbeKind::short_items, 2));
+  }
+
+  /// A kernel that holds its item: what an SM that is full takes for each CTA, and the rest of what a lone one takes.
+  void whole_item() {
+    Json crowded_clocks = Json::array();
+    Json single = Json::array();
+    Json transfers = Json::array();
+    for (std::size_t i = 0; i < probed_.clusters.size(); ++i) {
+      const std::int32_t cluster = probed_.clusters[i];
+      const double lone = times_.at(cluster, false, ProbeKind::item, times_.round(cluster));
+      const double wave = times_.each(cluster, false, ProbeKind::waves);
+      const double on_sm = probed_.resources[i].single_item_where.ctas_per_sm;
+      const double crowded = on_sm > 1 ? wave / on_sm : 0;
+      crowded_clocks.push_back(rounded(std::max(0.0, crowded) * 1e-9 * base_.clock_hz / times_.round(1)));
+      const std::optional<double> round = times_.held_transfer(cluster);
+      if (round) transfers.push_back(rounded(*round));
+      const double fixed = round ? times_.at(cluster, false, ProbeKind::cold, times_.round(cluster)) - launch_ -
+                                       latency_ - farther_ - *round - crowded
+                                 : lone - launch_ - latency_ - transfer(cluster) - crowded;
+      // Not 0 where nothing is left over: that would say that there is no such kernel.
+      single.push_back(rounded(std::max(1.0, fixed)));
+    }
+    add("fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
+    add("single_item_fixed", "ns", single);
+    add("most_tokens", "token", times_.round(1), "derived");
+    if (transfers.size() == probed_.clusters.size()) add("held_transfer", "ns", transfers);
+    add("crowded_clocks", "clock", crowded_clocks);
+    table();
+    if (times_.find(1, false, ProbeKind::row_waves, 2)) {
+      const double less = times_.each(1, false, ProbeKind::waves) - times_.each(1, false, ProbeKind::row_waves);
+      add_ns("fewer_rows", less / probed_.resources.front().single_item_where.ctas_per_sm);
+    }
+    const double two = times_.at(1, false, ProbeKind::waves, 2);
+    add_ns("single_item_crowd_start", two - 2 * times_.each(1, false, ProbeKind::waves) - launch_);
+    add_part_merges(probed_, times_, base_, list_);
+  }
+
+  void table() {
+    const std::int32_t round = times_.round(1);
+    add_ns("table", times_.at(1, false, ProbeKind::table, round) - times_.at(1, false, ProbeKind::item, round));
+  }
+
+  /// What an item of a round takes besides its round, its latency and the launch.
+  double around(std::int32_t cluster, bool any_plan) const {
+    return times_.at(cluster, any_plan, ProbeKind::item, times_.round(cluster)) - times_.chain(cluster, any_plan) -
+           latency_ - stream(cluster, any_plan) - launch_;
+  }
+
+  /// The same with K and V in DRAM, as calls find them: how much of its distance a start hides differs from kernel to
+  /// kernel. Of points without such probes as much as a machine's first loads see.
+  double around_cold(std::int32_t cluster, bool any_plan) const {
+    const std::optional<double> cold = times_.find(cluster, any_plan, ProbeKind::cold, times_.round(cluster));
+    if (!cold) return around(cluster, any_plan);
+    return *cold - times_.chain(cluster, any_plan) - latency_ - farther_ -
+           round_bytes(cluster) / base_.sm_bytes_per_second * 1e9 - launch_;
+  }
+
+  /// Prologue and epilogue.
+  void fixed() {
+    if (probed_.masked) return masked_fixed();
+    const auto empty = [&](std::int32_t c) { return times_.at(c, true, ProbeKind::empty, 0) - launch_; };
+    // Clusters run any plan in probes of items without tokens alone. Of group kernels these are all that counts in L2:
+    // their queries come through the ring, no later than keys from memory.
+    const double warm = shares_tiles() ? 0 : around(1, true) - empty(1);
+    const bool cold = times_.find(1, true, ProbeKind::cold, times_.round(1)).has_value();
+    const double more = cold ? around_cold(1, true) - empty(1) : warm;
+    add("fixed", "ns", by_cluster([&](std::int32_t c) { return empty(c) + more; }));
+    const bool single = probed_.resources.front().single_item;
+    add("single_item_fixed", "ns", by_cluster([&](std::int32_t c) { return single ? around_cold(c, false) : 0.0; }));
+    for (const std::int32_t c : probed_.clusters) {
+      warm_fixed_.push_back(std::max(0.0, single ? around(c, false) : empty(c) + warm));
+    }
+    if (single) table();
+  }
+
+  void masked_fixed() {
+    // A round takes a cluster's CTA as long as a single one, as without masks: masked probes of one item over
+    // clusters with 256 rows and more, all CTAs', take two and three times as long a round, which plans do not show.
+    // Of warps with lists of their own both items of the probe's shortest list take a round of each warp.
+    for (const std::int32_t c : probed_.clusters) {
+      const double first = alone() ? times_.at(c, true, ProbeKind::unhidden, 2) - times_.chain(1, true)
+                                   : times_.first(c, true, ProbeKind::unhidden);
+      warm_fixed_.push_back(std::max(0.0, first - times_.chain(1, true) - latency_ - stream(c, true) - launch_));
+    }
+    Json fixed = Json::array();
+    for (const double warm : warm_fixed_) fixed.push_back(rounded(warm));
+    add("fixed", "ns", fixed);
+    edge();
+    add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
+  }
+
+  /// What it costs that rows see different tokens: two queries in the probes of several items, and one more, of those
+  /// of an item whose rows are queries of one head. Of warps with lists of their own each has its share of many edges.
+  void edge() {
+    const double of_two = times_.at(1, true, ProbeKind::items, 2) - times_.at(1, true, ProbeKind::unhidden, 2);
+    const double of_more = times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::unhidden);
+    add_ns("edge", alone() ? of_two / probed_.config.warps : of_more);
+    const std::int32_t rows = 8 * probed_.config.row_tiles;
+    const double rounds = std::max(1, rows / times_.round(1));
+    const double two = times_.first(1, true, ProbeKind::items) + (rounds - 1) * times_.chain(1, true);
+    const double further = (times_.at(1, true, ProbeKind::queries, rows) - two) / (rows - 2);
+    add_ns("edge_per_query", alone() ? further / probed_.config.warps : further);
+  }
+
+  void chains() {
+    const std::int32_t round = times_.round(1);
+    add_clocks("chain_clocks", times_.chain(1, true), round);
+    full_sms();
+    add("first_rounds", "ns", rounded(times_.first_rounds(true)));
+    partial_tile();
+    if (!probed_.resources.front().single_item) return;
+    add_clocks("single_item_chain_clocks", times_.chain(1, false), round);
+    add("single_item_first_rounds", "ns", rounded(times_.first_rounds(false)));
+  }
+
+  /// What an SM takes for a token where it holds as many CTAs as fit. Nothing where that is one, or could not be
+  /// probed.
+  void full_sms() {
+    const std::optional<double> rounds = full_rounds(false);
+    if (!rounds) return;
+    add_clocks("crowded_clocks", *rounds / probed_.resources.front().where.ctas_per_sm, 8 * times_.round(1));
+    const std::optional<double> looked_up = full_rounds(true);
+    if (looked_up && *rounds > 0) add("paged_crowded", "1", rounded(std::max(1.0, *looked_up / *rounds)));
+  }
+  /// Eight rounds of the items on such an SM, in ns.
+  std::optional<double> full_rounds(bool pages) const {
+    const std::int32_t before = probed_.config.stages * times_.round(1);
+    const std::optional<double> less = times_.find(1, true, ProbeKind::full, before, pages);
+    const std::optional<double> more = times_.find(1, true, ProbeKind::full, before + 8 * times_.round(1), pages);
+    if (!less || !more) return std::nullopt;
+    return *more - *less;
+  }
+
+  /// Share of a round's arithmetic that one of few tokens takes all the same, from lists of either: what of the
+  /// difference is not the way of the other tokens, which an item waits for.
+  void partial_tile() {
+    const double missing = 1 - gpu::kFewTokens / static_cast<double>(times_.round(1));
+    const double less =
+        times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::short_items) - missing * transfer(1);
+    const double share = 1 - less / times_.chain(1, true) / missing;
+    add("partial_tile", "1", rounded(std::clamp(share, 0.0, 1.0)));
+  }
+
+  /// The key of the prologue and epilogue of lists of one item.
+  const char* fixed_key() const { return probed_.resources.front().single_item ? "single_item_fixed" : "fixed"; }
+
+  /// What a further item takes beside its round, and how much more of it with as many CTAs on an SM as fit.
+  std::pair<double, double> item_costs(bool pages) const {
+    const ProbeKind kind = probed_.masked ? ProbeKind::unhidden : ProbeKind::items;
+    const double epilogue = alone() ? 0 : list_.value(fixed_key())[0].get<double>() / 2;
+    const double lone = times_.each(1, true, kind, pages) - times_.chain(1, true, pages) - epilogue;
+    const double crowd =
+        times_.each(1, true, ProbeKind::crowd, pages) - times_.each(1, true, ProbeKind::short_items, pages);
+    return {std::max(0.0, lone), std::max(0.0, crowd)};
+  }
+
+  void items() {
+    const double each = times_.each(1, true, ProbeKind::items);
+    const auto [item, crowd] = item_costs(false);
+    add_ns("item", item);
+    add_ns("item_crowded", item + crowd);
+    add_ns("spread_start", spread_start());
+    add_ns("crowd_start", crowd_start());
+    const double list = times_.each(1, true, ProbeKind::queue);
+    const double end = alone() ? list_.value(fixed_key())[0].get<double>() / 2 : 0;  // in `each` of the others
+    add_ns("queue_list", list - each - end - latency_ - stream(1, true));
+    add_ns("queue_prologue", times_.first(1, true, ProbeKind::queue) - times_.first(1, true, ProbeKind::items));
+  }
+
+  /// For each doubling of the CTAs that start, by what few show.
+  double spread_start() const { return std::max(0.0, merge_times_.starts(8, base_.launch_seconds_per_cta * 1e9) / 3); }
+  /// What so many CTAs' first rounds from L2 take longer than a lone one's: streams count that by themselves.
+  double shared_l2(double ctas) const {
+    if (base_.l2_bytes_per_second <= 0) return 0;
+    return std::max(0.0, ctas * round_bytes(1) / base_.l2_bytes_per_second * 1e9 - transfer(1));
+  }
+  /// What is left for a device that is full, which grows by the CTA. Of kernels that share tiles the wait for queries
+  /// that all ask for together is none, as in `fixed`: the start of lists of short items says what else it takes.
+  double crowd_start() const {
+    if (shares_tiles()) return times_.crowded_starts();
+    constexpr double kMany = gpu::kMergedLists;
+    const double all = merge_times_.starts(gpu::kMergedLists, base_.launch_seconds_per_cta * 1e9) - shared_l2(kMany);
+    return (all - spread_start() * std::log2(kMany)) * probed_.resources.front().where.workers / kMany;
+  }
+
+  /// Of the probes of waves, which are by the kernel for lists of one item where there is one.
+  double wave_workers(std::size_t i) const {
+    const gpu::KernelResources& found = probed_.resources[i];
+    return found.single_item ? found.single_item_where.workers : found.where.workers;
+  }
+
+  /// A wave of CTAs of few tokens, each as if alone, as the constants have it: with the clusters' size number i.
+  double wave_of_lone(std::size_t i) const {
+    const std::int32_t cluster = probed_.clusters[i];
+    const double tokens = gpu::kFewTokens / static_cast<double>(times_.round(cluster));
+    const double least = alone() ? 1 : list_.value("partial_tile").get<double>();
+    const double edge = probed_.masked ? list_.value("edge").get<double>() : 0;
+    const double dispatch = wave_workers(i) * base_.launch_seconds_per_cta * 1e9;
+    const double combine = alone() ? list_.value("combine").get<double>() : 0;  // of no lone warp's item
+    return dispatch + warm_fixed_[i] - combine + latency_ + transfer(cluster) * tokens + edge +
+           times_.chain(1, probed_.masked) * (least + (1 - least) * tokens);
+  }
+
+  /// What such a CTA takes longer in the place of one that has ended, on a full device.
+  void later_starts() {
+    Json later = Json::array();
+    for (std::size_t i = 0; i < probed_.clusters.size(); ++i) {
+      const double wave = times_.each(probed_.clusters[i], false, ProbeKind::waves);
+      later.push_back(rounded(std::max(0.0, wave - wave_of_lone(i))));
+    }
+    add("later_start", "ns", later);
+    if (!probed_.resources.front().single_item) return;
+    const double first = times_.first(1, false, ProbeKind::waves);
+    const double spread = spread_start() * std::log2(wave_workers(0));
+    add_ns("single_item_crowd_start", first - launch_ - wave_of_lone(0) - spread);
+  }
+
+  void paged() {
+    const std::int32_t round = times_.round(1);
+    const bool any_plan = probed_.masked;
+    if (!times_.find(1, any_plan, ProbeKind::item, round, true)) return;
+    const auto prologue = [&](bool pages) {
+      return times_.first(1, true, ProbeKind::items, pages) - times_.chain(1, true, pages);
+    };
+    const auto item_prologue = [&](bool pages) {
+      const double chain = probed_.config.stages == 1 ? 0 : times_.chain(1, any_plan, pages);
+      return times_.at(1, any_plan, ProbeKind::item, round, pages) - chain;
+    };
+    add_ns("paged", probed_.masked ? prologue(true) - prologue(false) : item_prologue(true) - item_prologue(false));
+    if (probed_.config.stages == 1) {
+      const double wave = times_.each(1, false, ProbeKind::waves);
+      const double looked_up = times_.each(1, false, ProbeKind::waves, true);
+      if (wave > 0) add("paged_crowded", "1", rounded(std::max(1.0, looked_up / wave)));
+      return;
+    }
+    const auto [item, crowd] = item_costs(false);
+    const auto [paged_item, paged_crowd] = item_costs(true);
+    add_ns("paged_item", paged_item - item);
+    add_ns("paged_item_crowded", paged_item + paged_crowd - item - crowd);
+    add_clocks("paged_chain_clocks", times_.chain(1, true, true), round);
+    if (probed_.resources.front().single_item)
+      add_clocks("paged_single_item_chain_clocks", times_.chain(1, false, true), round);
+  }
+
+  const ProbedConfig& probed_;
+  const ProbeBase& base_;
+  double shared_turns_ = 0;
+  ProbeTimes times_;
+  ProbeTimes merge_times_;
+  double launch_ = 0;
+  double latency_ = 0;
+  double farther_ = 0;              ///< memory is than L2, for a launch's first loads
+  std::vector<double> warm_fixed_;  ///< of each size of clusters, what is fixed_key() for K and V in L2
+  ConstantList list_;
+};
+
+}  // namespace
+
+nlohmann::ordered_json kernel_variant(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base,
+                                      double shared_turns) {
+  return Writer(probed, merging, base, shared_turns).write();
+}
+
+}  // namespace splitwave::studies
