@@ -161,7 +161,8 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 bool means_file(const std::string& name_or_file) {
   std::error_code ignored;
   const bool looks_like_path = name_or_file.find('/') != std::string::npos || name_or_file.ends_with(".json");
-  return looks_like_path || std::filesystem::exists(name_or_file, ignored);
+  return looks_like_path ||
+         (std::filesystem::exists(name_or_file, ignored) && !std::filesystem::is_directory(name_or_file, ignored));
 }
 
 std::string read_text_file(const std::string& path) {

@@ -41,7 +41,8 @@ std::string did_you_mean(std::string_view name, const std::vector<std::string>& 
 /// The names, separated by ", ".
 std::string join(const std::vector<std::string>& names);
 
-/// Whether an argument that may be a name or a file is to be read as a file: it looks like a path, or there is one.
+/// Whether an argument that may be a name or a file is to be read as a file: it looks like a path, or there is one (a
+/// folder of that name is none).
 bool means_file(const std::string& name_or_file);
 
 /// Reads a whole file. Throws InputError naming the file and the reason (missing, a directory, unreadable, not

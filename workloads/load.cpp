@@ -23,9 +23,11 @@ std::vector<std::string> suite_names() {
 std::vector<Workload> load(const std::string& argument) {
   struct stat status {};
   const bool has_nul = argument.find('\0') != std::string::npos;
-  if (!argument.empty() && !has_nul && stat(argument.c_str(), &status) == 0) {
-    return parse_json(base::read_text_file(argument), argument);
-  }
+  const bool exists = !argument.empty() && !has_nul && stat(argument.c_str(), &status) == 0;
+  // A folder of a suite's name holds its results rather than a workload.
+  const bool is_suite =
+      std::any_of(suite_files().begin(), suite_files().end(), [&](const auto& one) { return one.name == argument; });
+  if (exists && !(is_suite && S_ISDIR(status.st_mode))) return parse_json(base::read_text_file(argument), argument);
   for (const base::EmbeddedFile& suite : suite_files()) {
     if (suite.name == argument) return parse_json(suite.text, "suite " + argument);
   }

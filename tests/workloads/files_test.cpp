@@ -53,6 +53,15 @@ TEST_F(Files, AnExistingFileComesBeforeAnythingElse) {
   EXPECT_EQ(loaded, std::vector<Workload>{a});
 }
 
+TEST_F(Files, AFolderOfASuitesNameIsNotMeant) {
+  std::filesystem::create_directory(folder_ / "real");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_);
+  const std::vector<Workload> loaded = load("real");
+  std::filesystem::current_path(before);
+  EXPECT_EQ(loaded, load("real"));
+}
+
 TEST_F(Files, SuitesAndSpecsAreLoaded) {
   EXPECT_GT(load("real").size(), 8U);
   EXPECT_EQ(load("h=32/8,d=128:8q1s32k").at(0), parse_spec("h=32/8,d=128:8q1s32k"));
