@@ -200,8 +200,15 @@ void probe_all_full_sms(Work& work, std::vector<gpu::KernelProbe>& probes) {
   }
 }
 
-/// What a calibration changes: the file of the project's own kernels.
+/// What a calibration changes: the project's own kernels' file of the shipped machine that this one is, as a device or
+/// a calibration of it names none.
 std::string own_kernels(const simulator::Machine& machine) {
+  const std::vector<std::string> shipped = simulator::machine_names();
+  for (const std::string& name : {machine.name, machine.name + "-calibrated"}) {
+    if (std::find(shipped.begin(), shipped.end(), name) == shipped.end()) continue;
+    const simulator::Machine kind = simulator::load_machine(name);
+    if (!kind.own_kernels.empty()) return simulator::kernel_text(kind.own_kernels);
+  }
   return simulator::kernel_text(simulator::own_kernel(machine));
 }
 

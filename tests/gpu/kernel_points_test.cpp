@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/output_files.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
 #include "studies/calibrate_cuda.h"
@@ -79,6 +80,17 @@ TEST(KernelPoints, TheShippedConstantsAreOfThePointsBesideThem) {
     EXPECT_TRUE(again == simulator::kernel_text(kernels))
         << kernels << ".json is not what 'splitwave calibrate --executor cuda --from-points' makes now";
   }
+}
+
+/// A calibration of one's own names no kernel file, and has the registers of its kind's.
+TEST(KernelPoints, AreOfTheSameResourcesByAMachineOfOnesOwn) {
+  std::string machine = simulator::machine_text("h100-sxm-calibrated");
+  const std::string line = "  \"own_kernels\": \"splitwave-h100\",\n";
+  machine.erase(machine.find(line), line.size());
+  const std::string file = ::testing::TempDir() + "my_h100.json";
+  base::write_file(file, machine);
+  const std::string again = recalibrate_cuda(SPLITWAVE_SOURCE_DIR "/docs/gpu/h100_microbenchmarks.csv", file);
+  EXPECT_TRUE(again == simulator::kernel_text("splitwave-h100"));
 }
 
 }  // namespace
