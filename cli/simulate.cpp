@@ -2,7 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/stop.h"
 #include "cli/commands.h"
@@ -29,18 +33,17 @@ struct SimulateCommand {
 };
 
 using workloads::AttentionKind;
+using Names = std::set<std::string, std::less<>>;
 
-/// The schedules of records of the workloads whose attention is latent, or is not.
+/// The schedules of records of the workloads that are, or are not, among `latent_workloads`.
 std::vector<std::string> schedules_of(const std::vector<reports::Record>& records, const studies::Target& target,
-                                      const std::vector<workloads::Workload>& workloads, bool latent) {
+                                      const Names& latent_workloads, bool latent) {
   std::vector<std::string> schedules;
   for (const reports::Record& record : records) {
-    const auto workload = std::find_if(workloads.begin(), workloads.end(),
-                                       [&](const workloads::Workload& one) { return one.name == record.workload; });
+    if (record.machine != target.name || latent_workloads.contains(record.workload) != latent) continue;
     const std::string name = studies::judged_as(record.chosen.value_or(record.schedule));
     const bool known = std::find(schedules.begin(), schedules.end(), name) != schedules.end();
-    const bool asked = (workload->geometry.kind == AttentionKind::mla) == latent;
-    if (record.machine == target.name && asked && !known) schedules.push_back(name);
+    if (!known) schedules.push_back(name);
   }
   return schedules;
 }
@@ -48,10 +51,14 @@ std::vector<std::string> schedules_of(const std::vector<reports::Record>& record
 /// A line per machine, another for latent attention: how far such predictions were from measurements.
 std::string error_bands(const std::vector<reports::Record>& records, const std::vector<studies::Target>& machines,
                         const std::vector<workloads::Workload>& workloads) {
+  Names latent_workloads;
+  for (const workloads::Workload& workload : workloads) {
+    if (workload.geometry.kind == AttentionKind::mla) latent_workloads.insert(workload.name);
+  }
   std::string lines;
   for (const studies::Target& target : machines) {
     for (const bool latent : {false, true}) {
-      const std::vector<std::string> schedules = schedules_of(records, target, workloads, latent);
+      const std::vector<std::string> schedules = schedules_of(records, target, latent_workloads, latent);
       if (schedules.empty()) continue;
       const AttentionKind kind = latent ? AttentionKind::mla : AttentionKind::gqa;
       lines += fmt::format("error of predictions {}for {}: {}\n", latent ? "of latent attention " : "", target.name,

@@ -56,7 +56,7 @@ double Engine::ring_fill_seconds(double bytes, const Fill& start) const {
   const double transfer = std::min(bytes, tile) / start.share;
   const double further = std::ceil(std::min(bytes, law.bytes_in_flight) / tile) - 1;
   const double seconds = latency + transfer + further * kernel_->first_round_seconds;
-  if (start.arithmetic_bound) return seconds;
+  if (start.arithmetic_bound) return std::max(0.0, seconds);
   // Not before it was asked for, as a window of one tile whose arithmetic takes longer than a latency would have it.
   const double counted = std::min(bytes, law.bytes_in_flight) / lone;
   // A part of a tile that is asked for in an earlier one's place comes no sooner than all of one would.

@@ -149,19 +149,36 @@ TEST(Simulate, ACtaTakesNoMoreOfItsSmThanItTakesAlone) {
   EXPECT_NEAR(token().alone, 3.5e-6, 1e-12);
 }
 
-// Two stages of 10 KB, a latency of 1 us and 0.2 us of arithmetic for each: a further stage comes every 0.6 us.
-TEST(Simulate, APartOfATileInAnEarlierOnesPlaceComesNoSoonerThanAllOfIt) {
+/// A ring with stages of ten tokens, 10 KB, and 0.2 us of arithmetic for each; a latency is 1 us.
+KernelProfile ring_of_stages(std::int32_t stages) {
   KernelProfile kernel = toy::kernel(1);
   kernel.refills_after_use = true;
   kernel.exposed_latencies = 1;
   kernel.tile_tokens = 10;
-  kernel.bytes_in_flight = 20'000;
+  kernel.bytes_in_flight = 10'000 * stages;
   kernel.chain_clocks = 20;
+  return kernel;
+}
+
+// With two stages a further one comes every 0.6 us.
+TEST(Simulate, APartOfATileInAnEarlierOnesPlaceComesNoSoonerThanAllOfIt) {
+  const KernelProfile kernel = ring_of_stages(2);
   const auto seconds = [&](std::int32_t tokens) { return toy::seconds({tokens}, toy::machine(1), kernel); };
   EXPECT_NEAR(seconds(30) - seconds(20), 0.6e-6, 1e-9);
   EXPECT_NEAR(seconds(21), seconds(30), 1e-9);
   EXPECT_NEAR(seconds(40) - seconds(31), 0, 1e-9);
   EXPECT_LT(seconds(11), seconds(20) + 1e-9) << "the second stage was asked for with the first";
+}
+
+TEST(Simulate, FirstRoundsThatTakeLessThanNothingEndAllTheSame) {
+  KernelProfile kernel = ring_of_stages(4);
+  kernel.first_round_seconds = -1;
+  for (const double clocks : {20.0, 2000.0}) {  // bound by latency, by arithmetic
+    kernel.chain_clocks = clocks;
+    const double seconds = toy::seconds({40}, toy::machine(1), kernel);
+    EXPECT_GT(seconds, 0);
+    EXPECT_LT(seconds, 1);
+  }
 }
 
 TEST(Simulate, ARefillKeepsAWindowEmpty) {
