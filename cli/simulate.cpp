@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -33,7 +32,7 @@ struct SimulateCommand {
 };
 
 using workloads::AttentionKind;
-using Names = std::set<std::string, std::less<>>;
+using Names = std::set<std::string>;
 
 /// The schedules of records of the workloads that are, or are not, among `latent_workloads`.
 std::vector<std::string> schedules_of(const std::vector<reports::Record>& records, const studies::Target& target,

@@ -31,8 +31,10 @@ enum class ProbeKind {
   full,         ///< in each worker that is resident on kFullSms SMs an item of `count` tokens, K and V in L2
   waves,        ///< `count` times as many lists of one item of few tokens as workers are resident, K and V in L2
   row_waves,    ///< waves of items of one row
-  cold,         ///< single items: one of a round, K and V in DRAM; without rings also one of a chunk for each CTA
-  table         ///< one of two items of different lengths, at most a round: items come from the table
+  /// An item of `count` tokens, K and V in DRAM: of a round; in single CTAs with rings also of the first round of each
+  /// stage, and both by the kernel that runs any plan; without rings also of a chunk for each CTA.
+  cold,
+  table  ///< one of two items of different lengths, at most a round: items come from the table
 };
 std::string to_string(ProbeKind kind);
 

@@ -203,13 +203,12 @@ void probe_all_full_sms(Work& work, std::vector<gpu::KernelProbe>& probes) {
 /// What a calibration changes: the project's own kernels' file of the shipped machine that this one is, as a device or
 /// a calibration of it names none.
 std::string own_kernels(const simulator::Machine& machine) {
+  const std::string kind = calibration_of(machine.name);
   const std::vector<std::string> shipped = simulator::machine_names();
-  for (const std::string& name : {machine.name, machine.name + "-calibrated"}) {
-    if (std::find(shipped.begin(), shipped.end(), name) == shipped.end()) continue;
-    const simulator::Machine kind = simulator::load_machine(name);
-    if (!kind.own_kernels.empty()) return simulator::kernel_text(kind.own_kernels);
-  }
-  return simulator::kernel_text(simulator::own_kernel(machine));
+  const bool is_shipped = std::find(shipped.begin(), shipped.end(), kind) != shipped.end();
+  const bool names_none = machine.own_kernels.empty();
+  return simulator::kernel_text(
+      simulator::own_kernel(names_none && is_shipped ? simulator::load_machine(kind) : machine));
 }
 
 /// The kernels' own constants.

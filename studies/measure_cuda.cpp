@@ -234,10 +234,7 @@ Target known_target(const DeviceConstants& constants, const gpu::Device& device)
   if (!constants.machine.empty()) return calibrated_target(constants, device);
   const std::string machine = machine_of_device(device.name);
   if (machine.empty()) return stand_in_target(device);
-  const std::vector<std::string> known = simulator::machine_names();
-  const std::string calibrated = machine + "-calibrated";
-  const bool is_known = std::find(known.begin(), known.end(), calibrated) != known.end();
-  Target result = target_here(is_known ? calibrated : machine, std::string(simulator::kOwnKernel));
+  Target result = target_here(calibration_of(machine), std::string(simulator::kOwnKernel));
   result.name = name_here(machine);
   return result;
 }

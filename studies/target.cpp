@@ -121,6 +121,12 @@ std::vector<Target> targets(const std::vector<std::string>& machines, const Over
   return result;
 }
 
+std::string calibration_of(const std::string& machine) {
+  const std::vector<std::string> shipped = simulator::machine_names();
+  const std::string calibrated = machine + "-calibrated";
+  return std::find(shipped.begin(), shipped.end(), calibrated) != shipped.end() ? calibrated : machine;
+}
+
 std::string machine_of_device(std::string_view device_name) {
   std::set<std::string> words;
   std::string word;

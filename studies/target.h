@@ -78,6 +78,9 @@ std::vector<Target> targets(const std::vector<std::string>& machines, const Over
 /// The shipped machine that a CUDA device of this name is ("NVIDIA H100 80GB HBM3": h100-sxm), or an empty text.
 std::string machine_of_device(std::string_view device_name);
 
+/// The shipped machine with measured constants of the one of that name, or the name itself where none is shipped.
+std::string calibration_of(const std::string& machine);
+
 /// This computer's CPU with constants measured on it, taken from the cache where they are there and still hold
 /// (`measure_cpu`: never): threads are SMs, one CTA each. Plans made for it keep each schedule's own tile sizes, so
 /// that what runs here is the plan that the schedule's GPU kernel would run on so small a machine.

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <span>
 
 #include "base/embedded_file.h"
 #include "base/error.h"
@@ -25,12 +26,11 @@ std::vector<Workload> load(const std::string& argument) {
   const bool has_nul = argument.find('\0') != std::string::npos;
   const bool exists = !argument.empty() && !has_nul && stat(argument.c_str(), &status) == 0;
   // A folder of a suite's name holds its results rather than a workload.
-  const bool is_suite =
-      std::any_of(suite_files().begin(), suite_files().end(), [&](const auto& one) { return one.name == argument; });
+  const std::span<const base::EmbeddedFile> suites = suite_files();
+  const auto suite = std::find_if(suites.begin(), suites.end(), [&](const auto& one) { return one.name == argument; });
+  const bool is_suite = suite != suites.end();
   if (exists && !(is_suite && S_ISDIR(status.st_mode))) return parse_json(base::read_text_file(argument), argument);
-  for (const base::EmbeddedFile& suite : suite_files()) {
-    if (suite.name == argument) return parse_json(suite.text, "suite " + argument);
-  }
+  if (is_suite) return parse_json(suite->text, "suite " + argument);
   const bool is_path = argument.find(".json") != std::string::npos;  // h=32/8 holds a slash too
   if (!is_path && argument.find(':') != std::string::npos) return {parse_spec(argument)};
 

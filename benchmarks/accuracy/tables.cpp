@@ -190,9 +190,9 @@ std::string error_bands(std::span<const Judged> judged, std::span<const OwnJudge
     add(machine_bands(machine.machine, kernel, machine.points, schedules));
   }
   return fmt::format(
-      "{{\n  \"format\": 3,\n  \"note\": \"How well the simulator's predictions agree with measured kernels, written "
-      "by "
-      "scripts/accuracy: per machine (its name in simulator/machines), kernel (that runs all schedules; none: each in "
+      "{{\n  \"format\": 3,\n  \"note\": \"How well the simulator's predictions agree with measured kernels, "
+      "written by scripts/accuracy: per machine (its name in simulator/machines), kernel (that runs all schedules; "
+      "none: each in "
       "its own library's), attention (mla; none: all other kinds) and schedule: points, median_error and p90_error "
       "(ratios), and where the figures come from.\",\n  \"judged\": [{}\n  ]\n}}\n",
       fmt::join(entries, ","));

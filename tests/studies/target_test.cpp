@@ -18,6 +18,9 @@ TEST(Targets, DevicesAreFoundByTheNameThatTheDriverGivesThem) {
   EXPECT_EQ(machine_of_device("NVIDIA GeForce RTX 4090"), "rtx-4090");
   EXPECT_EQ(machine_of_device("NVIDIA GeForce RTX 3090"), "");
   EXPECT_EQ(machine_of_device(""), "");
+  EXPECT_EQ(calibration_of("h200"), "h200-calibrated");
+  EXPECT_EQ(calibration_of("h100-sxm-calibrated"), "h100-sxm-calibrated");
+  EXPECT_EQ(calibration_of("a100"), "a100");
 }
 
 TEST(Targets, TheOwnKernelsAreThoseThatTheMachineNames) {

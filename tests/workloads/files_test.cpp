@@ -29,6 +29,14 @@ class Files : public testing::Test {
     std::ofstream(path(name), std::ios::binary) << text;
     return path(name);
   }
+  /// From inside the folder.
+  std::vector<Workload> load_inside(const std::string& argument) const {
+    const std::filesystem::path before = std::filesystem::current_path();
+    std::filesystem::current_path(folder_);
+    std::vector<Workload> loaded = load(argument);
+    std::filesystem::current_path(before);
+    return loaded;
+  }
   static void refused(const std::string& path, const char* reason) {
     tests::expect_refused([&] { load(path); }, {path.c_str(), reason});
   }
@@ -46,20 +54,12 @@ TEST_F(Files, JsonAndJsonLinesAreLoaded) {
 TEST_F(Files, AnExistingFileComesBeforeAnythingElse) {
   const Workload a = parse_spec("llama-3-8b:8q1s32k");
   write("real", to_json(a));
-  const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(folder_);
-  const std::vector<Workload> loaded = load("real");
-  std::filesystem::current_path(before);
-  EXPECT_EQ(loaded, std::vector<Workload>{a});
+  EXPECT_EQ(load_inside("real"), std::vector<Workload>{a});
 }
 
 TEST_F(Files, AFolderOfASuitesNameIsNotMeant) {
   std::filesystem::create_directory(folder_ / "real");
-  const std::filesystem::path before = std::filesystem::current_path();
-  std::filesystem::current_path(folder_);
-  const std::vector<Workload> loaded = load("real");
-  std::filesystem::current_path(before);
-  EXPECT_EQ(loaded, load("real"));
+  EXPECT_EQ(load_inside("real"), load("real"));
 }
 
 TEST_F(Files, SuitesAndSpecsAreLoaded) {
