@@ -4,12 +4,44 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <limits>
+#include <vector>
 
 #include "schedules/cut.h"
 #include "schedules/rules/fa2.h"
 #include "schedules/schedule_functions.h"
 
 namespace splitwave::schedules {
+namespace {
+
+/// Lists of one item each: of a request's head, cut by cut, a CTA for each row tile. They read the same K and V, and so
+/// lie side by side, as in FlashAttention's grids. Returns the most cuts of an output; one without tokens has one.
+std::int64_t add_cuts(Plan& plan, const OutputGrid& outputs, std::int32_t request, std::int32_t head,
+                      std::int32_t tokens) {
+  std::vector<TileRange> cuts;
+  std::int64_t first = std::numeric_limits<std::int64_t>::max();
+  std::int64_t end = 0;
+  std::int64_t most = 0;
+  for (std::int32_t m = 0; m < outputs.row_tiles(request); ++m) {
+    TileRange range = tile_range(outputs.kv(request, m), tokens);
+    range.last = std::max(range.last, range.first + 1);
+    first = std::min(first, range.first);
+    end = std::max(end, range.last);
+    most = std::max(most, range.count());
+    cuts.push_back(range);
+  }
+  for (std::int64_t cut = first; cut < end; ++cut) {
+    for (std::int32_t m = 0; m < outputs.row_tiles(request); ++m) {
+      const TileRange& range = cuts[static_cast<std::size_t>(m)];
+      if (cut < range.first || cut >= range.last) continue;
+      add_item(plan, outputs.output(request, head, m), clip(outputs.kv(request, m), cut * tokens, (cut + 1) * tokens));
+      end_list(plan);
+    }
+  }
+  return most;
+}
+
+}  // namespace
 
 Plan fixed_size(const workloads::Workload& workload, const Grid& grid, std::string_view argument) {
   const std::int32_t tokens =
@@ -26,16 +58,7 @@ Plan fixed_size(const workloads::Workload& workload, const Grid& grid, std::stri
   std::int64_t most = 1;
   for (std::int32_t request = 0; request < outputs.requests(); ++request) {
     for (std::int32_t head = 0; head < outputs.heads; ++head) {
-      for (std::int32_t m = 0; m < outputs.row_tiles(request); ++m) {
-        const workloads::KvRange& range = outputs.kv(request, m);
-        const TileRange splits = tile_range(range, tokens);
-        const std::int64_t count = std::max<std::int64_t>(splits.count(), 1);
-        for (std::int64_t split = splits.first; split < splits.first + count; ++split) {
-          add_item(plan, outputs.output(request, head, m), clip(range, split * tokens, (split + 1) * tokens));
-          end_list(plan);
-        }
-        most = std::max(most, count);
-      }
+      most = std::max(most, add_cuts(plan, outputs, request, head, tokens));
     }
   }
   assign_slots(plan, MergeKind::kernel);

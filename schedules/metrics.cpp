@@ -43,7 +43,7 @@ Metrics metrics(const Plan& plan, const Grid& grid) {
     m.longest_list_tiles = std::max(m.longest_list_tiles, sum);
     tiles_of_list.push_back(sum);
   }
-  const std::int64_t resident = std::int64_t{grid.sms} * grid.ctas_per_sm;
+  const std::int64_t resident = grid.resident();
   m.waves = static_cast<double>(m.ctas) / static_cast<double>(resident);
   const std::int64_t slots =
       plan.dispatch == Dispatch::queue ? std::min<std::int64_t>(plan.workers, resident) : resident;

@@ -244,49 +244,55 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
   if (plan.dispatch == schedules::Dispatch::queue) {
     if (blocks > 1 || (kernel.cluster > 1 && plan.lists() > plan.workers)) return std::nullopt;
   }
-  // Those of one row block wait for one another; the next block's start when they end.
+  // Lists of several row blocks may come after one another.
   if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() > resident) return std::nullopt;
   KernelProfile result = with_costs_of(kernel, workload, single);
   result.edge_seconds += kernel.edge_query_seconds * std::max(0.0, queries_per_tile(kernel, plan) - kProbedQueries);
   return result;
 }
 
-Plan in_row_blocks(const Plan& plan, std::int32_t rows) {
+RowBlocks in_row_blocks(const Plan& plan, std::int32_t rows) {
   const auto blocks_of = [&](const schedules::OutputTile& tile) { return (tile.rows() + rows - 1) / rows; };
   std::int32_t most = 1;
   for (const schedules::OutputTile& tile : plan.outputs) most = std::max(most, blocks_of(tile));
-  Plan result = plan;
-  result.outputs.clear();
-  result.items.clear();
-  result.merges.clear();
-  result.cta_begin = {0};
+  RowBlocks result;
+  Plan& blocks = result.plan;
+  blocks = plan;
+  blocks.outputs.clear();
+  blocks.items.clear();
+  blocks.merges.clear();
+  blocks.cta_begin = {0};
   const auto output_count = static_cast<std::int32_t>(plan.outputs.size());
   for (std::int32_t block = 0; block < most; ++block) {
     for (schedules::OutputTile tile : plan.outputs) {
       const std::int32_t end = tile.row_end;
       tile.row_begin = std::min(end, tile.row_begin + block * rows);
       tile.row_end = std::min(end, tile.row_begin + rows);
-      result.outputs.push_back(tile);
-    }
-    for (std::int32_t list = 0; list < plan.lists(); ++list) {
-      for (schedules::Item item : plan.list(list)) {
-        // A block without rows has nothing to read.
-        if (blocks_of(plan.outputs[static_cast<std::size_t>(item.output)]) <= block) item.kv_end = item.kv_begin;
-        item.output += block * output_count;
-        if (item.slot >= 0) item.slot += block * plan.slots();
-        result.items.push_back(item);
-      }
-      result.cta_begin.push_back(static_cast<std::int32_t>(result.items.size()));
+      blocks.outputs.push_back(tile);
     }
     for (schedules::Merge merge : plan.merges) {
       merge.output += block * output_count;
       merge.slot_begin += block * plan.slots();
       merge.slot_end += block * plan.slots();
-      result.merges.push_back(merge);
+      blocks.merges.push_back(merge);
     }
   }
-  result.workers *= most;
-  result.dispatch = schedules::Dispatch::hardware;  // blocks that find no room come after the others
+  for (std::int32_t list = 0; list < plan.lists(); ++list) {
+    for (std::int32_t block = 0; block < most; ++block) {
+      std::int32_t number = plan.cta_begin[static_cast<std::size_t>(list)];
+      for (schedules::Item item : plan.list(list)) {
+        // A block without rows has nothing to read.
+        if (blocks_of(plan.outputs[static_cast<std::size_t>(item.output)]) <= block) item.kv_end = item.kv_begin;
+        item.output += block * output_count;
+        if (item.slot >= 0) item.slot += block * plan.slots();
+        blocks.items.push_back(item);
+        result.item.push_back(number++);
+      }
+      blocks.cta_begin.push_back(static_cast<std::int32_t>(blocks.items.size()));
+    }
+  }
+  blocks.workers *= most;
+  blocks.dispatch = schedules::Dispatch::hardware;  // lists that find no room come after the others
   return result;
 }
 

@@ -50,8 +50,14 @@ inline bool takes_parts(const KernelProfile& kernel) {
 /// Rows of the tallest output tile.
 std::int32_t most_rows(const schedules::Plan& plan);
 
-/// The plan as CTAs of at most `rows` rows run it: an output tile of more rows becomes several, whose lists lie side by
-/// side, all first parts before all second ones.
-schedules::Plan in_row_blocks(const schedules::Plan& plan, std::int32_t rows);
+/// A plan whose output tiles are cut into blocks of rows.
+struct RowBlocks {
+  schedules::Plan plan;
+  std::vector<std::int32_t> item;  ///< of the plan before, for each item
+};
+
+/// The plan as CTAs of at most `rows` rows run it: an output tile of more rows becomes several, and each list as many
+/// side by side.
+RowBlocks in_row_blocks(const schedules::Plan& plan, std::int32_t rows);
 
 }  // namespace splitwave::simulator

@@ -59,8 +59,9 @@ double merge_kernel_seconds(const workloads::Workload& workload, const Plan& pla
 }
 
 /// By which merges inside the kernel are later than if a CTA alone wrote its partial result: all CTAs end together, and
-/// all partial results pass L2. The rate is that of writing and reading them, of which reading comes with each merge.
-double writing_seconds(const workloads::Workload& workload, const Plan& plan, const KernelProfile& kernel) {
+/// all partial results pass L2. The rate is that of writing and reading them, of which reading comes with each merge,
+/// unless CTAs share merges: then all of them read at once what others have just written.
+double passing_seconds(const workloads::Workload& workload, const Plan& plan, const KernelProfile& kernel) {
   if (kernel.merge_kernel_bytes_per_second <= 0) return 0;
   const double bytes = row_splits(plan, kernel) * static_cast<double>(partial_row_bytes(workload.geometry));
   return bytes / (2 * kernel.merge_kernel_bytes_per_second);
@@ -166,7 +167,8 @@ void put_off(const Plan& plan, const EngineResult& result, std::vector<InKernel>
 
 MergeCost in_kernel_cost(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
                          const KernelProfile& kernel, EngineResult& result, bool spans) {
-  const double written = writing_seconds(workload, plan, kernel);
+  const double written = passing_seconds(workload, plan, kernel);
+  double read = 0;
   const std::vector<std::int32_t> item_of_slot = find_items(plan);
   std::vector<InKernel> merges;
   merges.reserve(plan.merges.size());
@@ -175,6 +177,7 @@ MergeCost in_kernel_cost(const workloads::Workload& workload, const Plan& plan, 
   if (shares) schedules::find_closing_parts(plan, closing_parts);
   for (const Merge& merge : plan.merges) {
     const std::int32_t mergers = shares ? closing_parts[static_cast<std::size_t>(merge.output)] : 1;
+    if (sharing_ctas(kernel, merge.slot_end - merge.slot_begin, mergers) > 1) read = written;
     merges.push_back(one_merge(plan, merge, machine, kernel, item_of_slot, mergers, result));
   }
   if (kernel.merges_after_list) put_off(plan, result, merges);
@@ -184,7 +187,8 @@ MergeCost in_kernel_cost(const workloads::Workload& workload, const Plan& plan, 
   }
   MergeCost cost;
   double end = result.end_seconds;
-  for (const InKernel& one : merges) {
+  for (InKernel& one : merges) {
+    one.seconds += read;
     end = std::max(end, written + one.end());
     cost.wait_slot_seconds += one.begin - one.ready;
     cost.merge_slot_seconds += one.seconds;

@@ -176,10 +176,9 @@ std::optional<Timeline> Simulation::run(double limit_seconds) {
   }
   timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
   if (options_.spans) timeline.spans = result.spans;
-  const auto items = static_cast<std::int32_t>(whole_plan().items.size());
   for (schedules::Span& span : timeline.spans) {
     if (span.item < 0) continue;
-    span.item %= items;  // row block after row block, each with all items
+    if (in_blocks_) span.item = in_blocks_->item[static_cast<std::size_t>(span.item)];
     if (pairs_) span.item = pairs_->first_item[static_cast<std::size_t>(span.item)];
   }
   return timeline;

@@ -8,6 +8,7 @@
 #include "schedules/head_pairs.h"
 #include "schedules/plan.h"
 #include "schedules/timeline.h"
+#include "simulator/alternatives.h"
 #include "simulator/engine.h"
 #include "simulator/kernel.h"
 #include "simulator/machine.h"
@@ -54,7 +55,7 @@ class Simulation {
   /// As the kernel sees them.
   const workloads::Workload& workload() const { return pairs_ ? pairs_->workload : workload_; }
   const schedules::Plan& whole_plan() const { return pairs_ ? pairs_->plan : plan_; }
-  const schedules::Plan& plan() const { return in_blocks_ ? *in_blocks_ : whole_plan(); }
+  const schedules::Plan& plan() const { return in_blocks_ ? in_blocks_->plan : whole_plan(); }
   const Machine& machine() const { return clusters_ ? *clusters_ : machine_; }
   const LeastSeconds& least();
   EngineOptions engine_options(double limit_seconds);
@@ -66,7 +67,7 @@ class Simulation {
   SimulateOptions options_;
   std::int32_t per_sm_ = 0;
   std::optional<schedules::HeadPairs> pairs_;  ///< in kernels for such
-  std::optional<schedules::Plan> in_blocks_;   ///< of rows, where a tile has more than a CTA takes
+  std::optional<RowBlocks> in_blocks_;         ///< of rows, where a tile has more than a CTA takes
   std::optional<Machine> clusters_;            ///< instead of machine_, where workers are clusters
   Work work_;
   std::optional<LeastSeconds> least_;

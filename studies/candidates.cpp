@@ -107,7 +107,7 @@ class Collector {
                  [&](std::size_t i, Merging merging) { return bounds.heads(split_pieces_[i], merging); });
     }
     // Fewer may be rows of none.
-    const bool in_blocks = (facts_.rows > most_rows_ || facts_.latent) && 2 * kernel.most_rows == most_rows_;
+    const bool in_blocks = facts_.latent || (facts_.rows > most_rows_ && 2 * kernel.most_rows == most_rows_);
     if (kernel.most_rows < std::min(facts_.rows, most_rows_) && !packs_splits_ && !in_blocks) return;
     add_pieces(bounds);
     // Of 900 choices measured none was LeanAttention in clusters. Pairs have one item to a list.

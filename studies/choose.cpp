@@ -238,7 +238,9 @@ std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& work
       if (kernel.most_rows < least) all.push_back(std::move(kernel));
     }
   };
-  if (rows > most || workload.geometry.kind == workloads::AttentionKind::mla) add(most / 2);
+  const bool latent = workload.geometry.kind == workloads::AttentionKind::mla;
+  if (rows > most || latent) add(most / 2);
+  if (latent) add(most / 4);
   if (queries > 1) add(queries);
   const double half = 0.5 * least_fixed_seconds(all);
   for (simulator::KernelProfile& kernel : simulator::alternatives(*target.kernel, workload, target.machine, most + 1)) {

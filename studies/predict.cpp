@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "base/error.h"
+#include "schedules/cut.h"
+#include "schedules/merge_choice.h"
 #include "schedules/schedules.h"
 #include "simulator/alternatives.h"
 #include "simulator/bound.h"
@@ -111,7 +113,8 @@ std::optional<Prediction> fastest_config(double limit_seconds, const workloads::
   std::optional<Prediction> best;
   Prediction candidate;
   for (const simulator::KernelProfile& kernel : configs) {
-    const schedules::Grid grid = grid_with(kernel, target, options);
+    schedules::Grid grid = grid_with(kernel, target, options);
+    if (!kernel.config.empty() && grid.tile_q == 0) grid = with_whole_rows(grid, schedule, workload, kernel.most_rows);
     if (candidate.plan.schedule.empty() || !(grid == candidate.grid)) {
       candidate.grid = grid;
       candidate.plan = schedules::make_plan(schedule, workload, grid);
@@ -143,6 +146,20 @@ schedules::Grid grid_with(const simulator::KernelProfile& kernel, const Target& 
   schedules::Grid grid = simulator::grid_of(target.machine, kernel, target.ctas_per_sm);
   grid.tile_q = options.tile_q;
   grid.tile_kv = options.tile_kv;
+  return grid;
+}
+
+schedules::Grid with_whole_rows(schedules::Grid grid, std::string_view schedule, const workloads::Workload& workload,
+                                std::int32_t most_rows) {
+  const std::int32_t rows = workload.geometry.group() * workloads::max_query_len(workload);
+  const auto blocks = static_cast<std::int32_t>(schedules::ceil_div(rows, most_rows));
+  const bool alike = std::all_of(workload.requests.begin(), workload.requests.end(), [&](const auto& request) {
+    return request.query_len == workload.requests.front().query_len;
+  });
+  if (workload.geometry.kind != workloads::AttentionKind::mla || !alike) return grid;
+  if (schedules::without_merge(schedule) != "lean" || blocks <= 1 || blocks > grid.resident()) return grid;
+  grid.tile_q = blocks * most_rows;
+  grid.row_blocks = blocks;
   return grid;
 }
 

@@ -46,6 +46,10 @@ constants, for 4.2 and 4.3. What is farthest behind in `auto` depends on the dev
 shared an SM; on another (GPU-99b92a6d) four such clusters take 33.9. Left are FlashAttention-2's grids of several queries, whose row blocks read K and V again, up to 51 % too fast, `lean` over
 contexts of less than a tile for each warp, 5 to 9 % too slow, and queues of short lists.
 
+Since then row blocks and fixed-size cuts of the same K and V lie side by side ([kernels.md](kernels.md), "Versions"). The latent times below of `fixed-split:fa3`, `fa3`, `flashinfer` and `flashinfer-holistic`
+are measured again with that (GPU-d2bfa300), those of `fixed-size` with more rows than a CTA takes on 14 batches (GPU-6c61e38e); of the others and of such `lean` plans there are none yet. They were looked at.
+Of other attention the times of the few plans with row blocks are those of the order before.
+
 The twenty-fifth (GPU-f1c9dd00, 898874f, `scripts/judge_gpu OUT 120 63184207`) meets the means (5.04 by one digit more), p90, the uniform ratio and the ragged sign, and misses the ragged p50
 by 0.6, its ratio by 0.3 and the uniform sign by 0.8. Single queries err by 3.7 and 4.8 %, 2 to 8 queries by 5.2 and 5.9; up to 8 rows a KV head by 3.7 and 4.5 %, 9 to 32 by 4.4 and 5.7,
 more by 5.7 and 6.3. Of its times 90.0 and 86.9 % (88.5 of both) lie in the 90 % bands that were shipped before (goal 88 to 92 %), of latent attention's 81.9. The tables of the H200 below are of its

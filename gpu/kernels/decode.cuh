@@ -91,18 +91,24 @@ __device__ __forceinline__ void pause(std::uint32_t seed) {
   }
 }
 
+/// Row blocks of a list are neighbours in the order in which CTAs start, so that what one reads of K and V the others
+/// find in L2, also where lists come in several waves.
 template <class Config>
 __device__ __forceinline__ Cta<Config> place(const DecodeParams& params, unsigned char* shared) {
-  const int row_block = Config::kSingleItem || params.uniform.parts > 0 ? 0 : blockIdx.y;
   Cta<Config> cta{params,
                   shared,
                   static_cast<int>(threadIdx.x & 31),
                   static_cast<int>(threadIdx.x >> 5),
                   0,
                   static_cast<int>(blockIdx.x),
-                  row_block};
+                  0};
   cta.rank = static_cast<int>(blockIdx.x) & ((1 << cta.shift()) - 1);
   cta.worker = static_cast<int>(blockIdx.x) >> cta.shift();
+  if (!Config::kSingleItem && cta.row_blocks() > 1) {
+    const unsigned number = blockIdx.y * (gridDim.x >> cta.shift()) + static_cast<unsigned>(cta.worker);
+    cta.worker = static_cast<int>(number / gridDim.y);
+    cta.row_block = static_cast<int>(number % gridDim.y);
+  }
   return cta;
 }
 

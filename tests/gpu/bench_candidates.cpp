@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "schedules/schedules.h"
+#include "studies/predict.h"
 
 namespace splitwave::testing {
 
@@ -138,6 +139,7 @@ Candidate plain_candidate(const std::string& schedule, const Workload& w) {
 schedules::Plan plan_of(const Workload& w, const Candidate& candidate) {
   schedules::Grid grid = gpu::grid_of(w, candidate.config);
   grid.tile_q = candidate.config.row_tiles * 8;
+  grid = studies::with_whole_rows(grid, candidate.schedule, w, grid.tile_q);
   grid.tile_kv = candidate.tile_kv;
   return schedules::make_plan(candidate.schedule, w, grid);
 }

@@ -80,6 +80,24 @@ TEST_F(Latent, EverySchedule) {
   EXPECT_GT(runs, 25);
 }
 
+/// Tiles of more rows than a CTA takes: each list is several CTAs side by side, as many as the device takes at once
+/// where they wait for one another, more where they do not.
+TEST_F(Latent, RowBlocksOfEachList) {
+  const Workload w = latent(100, {1500, 3, 700, 0, 2049}, workloads::Dtype::f16, 64);
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const KernelConfig& v : kernel_configs(w)) {
+    schedules::Grid grid = grid_for(w, v);
+    const std::int32_t blocks = (100 + 8 * v.row_tiles - 1) / (8 * v.row_tiles);
+    grid.tile_q = 8 * v.row_tiles * blocks;
+    grid.row_blocks = blocks;
+    for (const char* name : {"lean", "lean+kernel", "lean+last_arriver", "fixed-size:256", "fixed-size:64"}) {
+      expect_exact(w, tensors, exact, schedules::make_plan(name, w, grid), v);
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST_F(Latent, MasksOfSeveralQueries) {
   for (const std::int32_t heads : {5, 16, 32, 128}) {
     for (const std::int32_t page : {0, 64}) {

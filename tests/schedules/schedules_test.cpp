@@ -162,5 +162,19 @@ TEST(FixedSize, SaysWhetherAnythingIsCut) {
   EXPECT_NE(make_plan("fixed-size:512", w, kHopper).reason.find("no output is cut"), std::string::npos);
 }
 
+TEST(FixedSize, RowTilesOfACutLieSideBySide) {
+  Grid grid = kHopper;
+  grid.tile_q = 16;
+  const Plan plan = make_plan("fixed-size:128", decode("rows", geometry(40, 1, 64), {300, 0}), grid);
+  std::vector<std::int32_t> outputs;
+  std::vector<std::int32_t> begins;
+  for (const Item& item : plan.items) {
+    outputs.push_back(item.output);
+    begins.push_back(item.kv_begin);
+  }
+  EXPECT_EQ(outputs, (std::vector<std::int32_t>{0, 1, 2, 0, 1, 2, 0, 1, 2, 3, 4, 5}));
+  EXPECT_EQ(begins, (std::vector<std::int32_t>{0, 0, 0, 128, 128, 128, 256, 256, 256, 0, 0, 0}));
+}
+
 }  // namespace
 }  // namespace splitwave::schedules

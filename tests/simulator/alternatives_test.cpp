@@ -259,7 +259,8 @@ TEST(RowBlocks, PartitionEveryPlan) {
       }
       if (plan.lists() == 0) continue;
       const std::int32_t rows = std::max(1, most_rows(plan) / 3);
-      const schedules::Plan blocks = in_row_blocks(plan, rows);
+      const RowBlocks cut = in_row_blocks(plan, rows);
+      const schedules::Plan& blocks = cut.plan;
       std::int64_t before = 0;
       std::int64_t after = 0;
       for (const schedules::OutputTile& tile : plan.outputs) before += tile.rows();
@@ -270,6 +271,17 @@ TEST(RowBlocks, PartitionEveryPlan) {
       EXPECT_EQ(before, after) << workload.name << " " << schedule;
       EXPECT_EQ(blocks.lists() % plan.lists(), 0);
       EXPECT_EQ(blocks.cta_begin.back(), static_cast<std::int32_t>(blocks.items.size()));
+      const std::int32_t most = blocks.lists() / plan.lists();
+      ASSERT_EQ(cut.item.size(), blocks.items.size());
+      for (std::int32_t list = 0; list < blocks.lists(); ++list) {
+        const std::int32_t first = plan.cta_begin[static_cast<std::size_t>(list / most)];
+        const std::int32_t begin = blocks.cta_begin[static_cast<std::size_t>(list)];
+        ASSERT_EQ(blocks.list(list).size(), plan.list(list / most).size());
+        for (std::size_t i = 0; i < blocks.list(list).size(); ++i) {
+          EXPECT_EQ(cut.item[static_cast<std::size_t>(begin) + i], first + static_cast<std::int32_t>(i))
+              << "a list's blocks lie side by side";
+        }
+      }
     }
   }
 }

@@ -36,5 +36,24 @@ TEST(Predict, TheLargestWorkloadsTakeTheTimeOfTheirBytes) {
   }
 }
 
+/// Of latent attention alone, by LeanAttention alone, and only where all requests have as many queries.
+TEST(Predict, LeanTilesHaveAllRowsOfLatentAttention) {
+  const schedules::Grid given{132, 1, 32, 64};
+  const workloads::Workload latent = workloads::parse_spec("h=100/1,d=576,dv=512,kind=mla:3q1s4k");
+  for (const char* const name : {"lean", "lean+kernel"}) {
+    const schedules::Grid grid = with_whole_rows(given, name, latent, 32);
+    EXPECT_EQ(grid.tile_q, 128);
+    EXPECT_EQ(grid.row_blocks, 4);
+    EXPECT_EQ(grid.resident(), 33);
+    EXPECT_EQ(grid.sms, 132);
+  }
+  EXPECT_EQ(with_whole_rows(given, "lean", latent, 128), given) << "a CTA takes them";
+  EXPECT_EQ(with_whole_rows(given, "flashmla", latent, 32), given);
+  EXPECT_EQ(with_whole_rows(given, "lean", workloads::parse_spec("h=100/1,d=128:3q1s4k"), 32), given);
+  workloads::Workload uneven = latent;
+  uneven.requests.front().query_len = 4;
+  EXPECT_EQ(with_whole_rows(given, "lean", uneven, 32), given);
+}
+
 }  // namespace
 }  // namespace splitwave::studies
