@@ -91,6 +91,7 @@ void check_grid(const Grid& grid) {
   require("sms", grid.sms, 1, most_ctas);
   require("ctas_per_sm", grid.ctas_per_sm, 1, most_ctas);
   require("sms times ctas_per_sm", std::int64_t{grid.sms} * grid.ctas_per_sm, 1, most_ctas);
+  require("row_blocks", grid.row_blocks, 1, std::int64_t{grid.sms} * grid.ctas_per_sm);
   require("tile_q", grid.tile_q, 0, most_ctas);
   require("tile_kv", grid.tile_kv, 0, std::int64_t{1} << 30);
 }

@@ -222,9 +222,9 @@ double least_fixed_seconds(const std::vector<simulator::KernelProfile>& kernels)
 }
 
 /// The configs of the target's kernel that hold the workload's rows, and those that hold one query head's. Of more rows
-/// than any holds, in blocks, also those of half as many: their last block may have fewer rows of none. So too of
-/// latent attention, whose kernels for many rows are slow to begin and to end an item. Where all that hold the rows are
-/// slow to end an item, for they spill, also those for more rows that take less than half the time.
+/// than any holds, in blocks, also those of half as many: their last block may have fewer rows of none. So too, and of
+/// a quarter, of latent attention, whose kernels for many rows are slow to begin and to end an item. Where all that
+/// hold the rows are slow to end an item, for they spill, also those for more rows that take less than half the time.
 std::vector<simulator::KernelProfile> configs_of(const workloads::Workload& workload, const Target& target) {
   if (!target.kernel || target.cpu) return {};
   const std::int32_t queries = std::max(1, workloads::max_query_len(workload));

@@ -162,6 +162,15 @@ TEST(FixedSize, SaysWhetherAnythingIsCut) {
   EXPECT_NE(make_plan("fixed-size:512", w, kHopper).reason.find("no output is cut"), std::string::npos);
 }
 
+TEST(Schedules, RowBlocksAreOfResidentCtas) {
+  const workloads::Workload w = decode("w", geometry(8, 2, 64), {1000});
+  for (const std::int32_t blocks : {0, kHopper.resident() + 1}) {
+    Grid grid = kHopper;
+    grid.row_blocks = blocks;
+    EXPECT_NE(error_of("lean", w, grid).find("row_blocks"), std::string::npos);
+  }
+}
+
 TEST(FixedSize, RowTilesOfACutLieSideBySide) {
   Grid grid = kHopper;
   grid.tile_q = 16;
