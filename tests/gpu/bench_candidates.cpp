@@ -33,14 +33,28 @@ void add_fixed_splits(const Workload& w, const KernelConfig& v, std::int64_t wor
 }
 
 /// Partial results of a latent cache are wide: to merge them takes a kernel of its own.
-void add_latent(const Workload& w, const KernelConfig& v, std::int64_t workers, std::vector<Candidate>& all) {
+void add_latent_splits(const Workload& w, const KernelConfig& v, std::int64_t most, std::vector<Candidate>& all) {
   const auto requests = static_cast<std::int64_t>(w.requests.size());
   const std::int32_t longest = workloads::padded_context_len(w);
-  all.push_back({"fixed-split:1", v});
   for (const std::int32_t splits : {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128}) {
-    if (ragged(w) || requests * splits > 2 * workers || longest < splits * kTile) break;
+    if (ragged(w) || requests * splits > most || longest < splits * kTile) break;
     all.push_back({fmt::format("fixed-split:{}+kernel", splits), v});
   }
+}
+
+/// Kernels of half the rows, or a quarter, read K as often more from L2: where SMs would be idle otherwise.
+void add_latent(const Workload& w, const KernelConfig& v, std::int32_t row_tiles, std::int64_t workers,
+                std::vector<Candidate>& all) {
+  if (v.row_tiles < row_tiles) {
+    const std::int32_t blocks = (w.geometry.group() + 8 * v.row_tiles - 1) / (8 * v.row_tiles);
+    const bool idle = static_cast<std::int64_t>(w.requests.size()) * blocks <= workers;
+    if (!idle || 4 * v.row_tiles < row_tiles) return;
+    all.push_back({"fixed-split:1", v});
+    return add_latent_splits(w, v, workers / blocks, all);
+  }
+  if (v.row_tiles > row_tiles) return;
+  all.push_back({"fixed-split:1", v});
+  add_latent_splits(w, v, 2 * workers, all);
   for (const char* schedule : {"flashmla", "lean+kernel", "lean+last_arriver"}) all.push_back({schedule, v});
 }
 
@@ -113,11 +127,12 @@ std::vector<Candidate> sweep_candidates(const Workload& w) {
   add_whole_item(w, row_tiles, all);
   add_pairs(w, all);
   for (const KernelConfig& v : gpu::kernel_configs(w)) {
-    if (v.row_tiles != row_tiles) continue;
+    const bool latent = w.geometry.kind == workloads::AttentionKind::mla;
+    if (v.row_tiles != row_tiles && !latent) continue;
     const std::int64_t workers = gpu::residency(w, v).workers;
     if (workers == 0) continue;
-    if (w.geometry.kind == workloads::AttentionKind::mla) {
-      add_latent(w, v, workers, all);
+    if (latent) {
+      add_latent(w, v, row_tiles, workers, all);
     } else if (ragged(w)) {
       if (v.cluster <= 2) add_ragged(w, v, workers, all);
     } else {
