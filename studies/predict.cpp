@@ -113,8 +113,7 @@ std::optional<Prediction> fastest_config(double limit_seconds, const workloads::
   std::optional<Prediction> best;
   Prediction candidate;
   for (const simulator::KernelProfile& kernel : configs) {
-    schedules::Grid grid = grid_with(kernel, target, options);
-    if (!kernel.config.empty() && grid.tile_q == 0) grid = with_whole_rows(grid, schedule, workload, kernel.most_rows);
+    const schedules::Grid grid = grid_with(workload, schedule, kernel, target, options);
     if (candidate.plan.schedule.empty() || !(grid == candidate.grid)) {
       candidate.grid = grid;
       candidate.plan = schedules::make_plan(schedule, workload, grid);
@@ -142,11 +141,13 @@ simulator::SimulateOptions simulate_options(const Target& target, const PredictO
   return simulate;
 }
 
-schedules::Grid grid_with(const simulator::KernelProfile& kernel, const Target& target, const PredictOptions& options) {
+schedules::Grid grid_with(const workloads::Workload& workload, std::string_view schedule,
+                          const simulator::KernelProfile& kernel, const Target& target, const PredictOptions& options) {
   schedules::Grid grid = simulator::grid_of(target.machine, kernel, target.ctas_per_sm);
   grid.tile_q = options.tile_q;
   grid.tile_kv = options.tile_kv;
-  return grid;
+  if (kernel.config.empty() || grid.tile_q > 0) return grid;
+  return with_whole_rows(grid, schedule, workload, kernel.most_rows);
 }
 
 schedules::Grid with_whole_rows(schedules::Grid grid, std::string_view schedule, const workloads::Workload& workload,
@@ -180,7 +181,7 @@ std::optional<Prediction> predict_with(double limit_seconds, const workloads::Wo
                                        std::string_view schedule, const simulator::KernelProfile& kernel,
                                        const Target& target, const PredictOptions& options) {
   Prediction result;
-  result.grid = grid_with(kernel, target, options);
+  result.grid = grid_with(workload, schedule, kernel, target, options);
   result.plan = schedules::make_plan(schedule, workload, result.grid);
   std::optional<Simulated> met = run_within(limit_seconds, workload, result.plan, kernel, target, options);
   if (!met) return std::nullopt;
@@ -213,7 +214,7 @@ Prediction predict_on_config(const workloads::Workload& workload, std::string_vi
 schedules::Grid grid_for(const workloads::Workload& workload, std::string_view schedule, const Target& target,
                          const PredictOptions& options) {
   if (const auto made = predict_on_fastest_config(workload, schedule, target, options)) return made->grid;
-  return grid_with(kernel_before(workload, schedule, target, options), target, options);
+  return grid_with(workload, schedule, kernel_before(workload, schedule, target, options), target, options);
 }
 
 Simulated simulate_plan(const workloads::Workload& workload, const schedules::Plan& plan, const Target& target,
@@ -240,7 +241,7 @@ std::optional<Prediction> predict_within(double limit_seconds, const workloads::
   const std::vector<simulator::KernelProfile> configs = configs_for(workload, schedule, target, 0);
   if (!configs.empty()) return fastest_config(limit_seconds, workload, schedule, target, configs, options);
   Prediction result;
-  result.grid = grid_with(kernel_before(workload, schedule, target, options), target, options);
+  result.grid = grid_with(workload, schedule, kernel_before(workload, schedule, target, options), target, options);
   result.plan = schedules::make_plan(schedule, workload, result.grid);
   Meeting meeting(workload, result.plan, target, options);
   if (std::isfinite(limit_seconds) && meeting.least_seconds() > limit_seconds) return std::nullopt;

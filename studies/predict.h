@@ -62,7 +62,8 @@ schedules::Grid grid_for(const workloads::Workload& workload, std::string_view s
                          const PredictOptions& options = {});
 
 /// The same with one kernel.
-schedules::Grid grid_with(const simulator::KernelProfile& kernel, const Target& target, const PredictOptions& options);
+schedules::Grid grid_with(const workloads::Workload& workload, std::string_view schedule,
+                          const simulator::KernelProfile& kernel, const Target& target, const PredictOptions& options);
 
 /// A grid for the schedule whose tiles have all rows, where LeanAttention ("lean") meets more than a CTA's `most_rows`
 /// in latent attention. Each list then is as many CTAs as hold them, side by side, which read K together. Its tiles of

@@ -12,13 +12,9 @@ namespace splitwave::studies {
 Trial::Trial(const workloads::Workload& workload, const Candidate& candidate, const Target& target,
              const PredictOptions& options)
     : candidate_(candidate) {
-  PredictOptions tiles = options;
-  if (tiles.tile_kv == 0) tiles.tile_kv = candidate.tile_kv;
-  if (tiles.tile_q == 0) tiles.tile_q = candidate.kernel->most_rows;
-  made_.grid = grid_with(*candidate.kernel, target, tiles);
-  if (options.tile_q == 0) {
-    made_.grid = with_whole_rows(made_.grid, candidate.schedule, workload, candidate.kernel->most_rows);
-  }
+  made_.grid = grid_with(workload, candidate.schedule, *candidate.kernel, target, options);
+  if (made_.grid.tile_kv == 0) made_.grid.tile_kv = candidate.tile_kv;
+  if (made_.grid.tile_q == 0) made_.grid.tile_q = candidate.kernel->most_rows;
   made_.plan = schedules::make_plan(candidate.schedule, workload, made_.grid);
   auto run = simulator::as_run(*candidate.kernel, workload, made_.plan, made_.grid.resident());
   if (!run) return;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "studies/target.h"
+#include "tests/studies/target.h"
 #include "workloads/load.h"
 
 namespace splitwave::studies {
@@ -53,6 +54,21 @@ TEST(Predict, LeanTilesHaveAllRowsOfLatentAttention) {
   workloads::Workload uneven = latent;
   uneven.requests.front().query_len = 4;
   EXPECT_EQ(with_whole_rows(given, "lean", uneven, 32), given);
+}
+
+/// Whichever way a prediction is asked for, the schedule has the same grid.
+TEST(Predict, OfTheConfigThatIsFastestIsTheSchedules) {
+  const Target own = tests::own_kernels();
+  for (const char* const spec : {"h=100/1,d=576,dv=512,kind=mla:40q1s4k", "h=32/8,d=128:8q4s4k"}) {
+    const workloads::Workload workload = workloads::parse_spec(spec);
+    for (const char* const name : {"lean", "fa3"}) {
+      const Prediction fastest = predict(workload, name, own);
+      const Prediction same = predict_on_config(workload, name, fastest.kernel.config, own);
+      EXPECT_EQ(same.grid, fastest.grid) << spec << " by " << name;
+      EXPECT_EQ(same.timeline.seconds, fastest.timeline.seconds) << spec << " by " << name;
+      EXPECT_EQ(grid_for(workload, name, own), fastest.grid) << spec << " by " << name;
+    }
+  }
 }
 
 }  // namespace
