@@ -8,12 +8,12 @@ namespace splitwave::simulator {
 namespace {
 
 /// Level x at which `free` CTAs take x each and the others `capped` bytes/s in all. With B = share (free x + capped)
-/// and x = q / (L0 + W B / (M - B)), L0 with the time to refill, B solves a B^2 - b B + c = 0; its smaller root is the
-/// one below M.
+/// and x = q / (L0 + W B / (M - B)), L0 with the time to pass and to refill, B solves a B^2 - b B + c = 0; its smaller
+/// root is the one below M.
 double latency_level(const MemoryLaw& law, double free, double capped) {
   const double n = law.dram_share * free;
   const double fixed = law.dram_share * capped;
-  const double latency = law.latency_seconds + law.refill_seconds;
+  const double latency = law.unloaded_seconds();
   if (n <= 0) return law.bytes_in_flight / latency;
   const double a = latency - law.queue_seconds;
   const double nq = n * law.bytes_in_flight;

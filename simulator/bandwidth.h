@@ -24,6 +24,7 @@ struct MemoryLaw {
   double bytes_in_flight = 0;  ///< of one CTA
   double latency_seconds = 0;  ///< unloaded
   double refill_seconds = 0;   ///< from a byte's arrival to the request that takes its place in the window
+  double passing_seconds = 0;  ///< of a window that comes at once, through its SM's port
   double queue_seconds = 0;    ///< W of L(rho) = L0 + W rho / (1 - rho)
   double asymptote = 0;        ///< rho = DRAM bytes/s over this
   double plateau = 0;          ///< most DRAM bytes/s
@@ -33,8 +34,10 @@ struct MemoryLaw {
       by_sms;          ///< measured bandwidth by streaming CTAs (a CPU's threads); if not empty, the whole law but for
   double overlap = 1;  ///< of such CTAs: CpuFigures::overlap
 
+  /// From the request of a byte to that of the one in its place.
+  double unloaded_seconds() const { return latency_seconds + refill_seconds + passing_seconds; }
   /// Most bytes/s of a CTA that waits for latencies alone.
-  double lone_rate() const { return bytes_in_flight / (latency_seconds + refill_seconds); }
+  double lone_rate() const { return bytes_in_flight / unloaded_seconds(); }
 };
 
 /// The law for CTAs with `bytes_in_flight` each, of whose bytes DRAM delivers a share, and a share comes with DRAM's

@@ -28,10 +28,11 @@ bool same_limits(const StreamLimits& a, const StreamLimits& b) {
   const MemoryLaw& x = a.law;
   const MemoryLaw& y = b.law;
   return x.bytes_in_flight == y.bytes_in_flight && x.latency_seconds == y.latency_seconds &&
-         x.refill_seconds == y.refill_seconds && x.queue_seconds == y.queue_seconds && x.asymptote == y.asymptote &&
-         x.plateau == y.plateau && x.dram_share == y.dram_share && x.l2_bytes_per_second == y.l2_bytes_per_second &&
-         x.by_sms.empty() && y.by_sms.empty() && a.sm_bytes_per_second == b.sm_bytes_per_second && a.sms == b.sms &&
-         a.per_sm == b.per_sm && a.kinds.ports == b.kinds.ports && a.kinds.sides == b.kinds.sides &&
+         x.refill_seconds == y.refill_seconds && x.passing_seconds == y.passing_seconds &&
+         x.queue_seconds == y.queue_seconds && x.asymptote == y.asymptote && x.plateau == y.plateau &&
+         x.dram_share == y.dram_share && x.l2_bytes_per_second == y.l2_bytes_per_second && x.by_sms.empty() &&
+         y.by_sms.empty() && a.sm_bytes_per_second == b.sm_bytes_per_second && a.sms == b.sms && a.per_sm == b.per_sm &&
+         a.kinds.ports == b.kinds.ports && a.kinds.sides == b.kinds.sides &&
          a.side_bytes_per_second == b.side_bytes_per_second && a.arithmetic_cap == b.arithmetic_cap;
 }
 

@@ -237,10 +237,12 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.law.latency_seconds += (kernel.latency_scale - 1) * machine.dram_latency_seconds;
   work.law.queue_seconds *= kernel.queue_scale;
   work.law.refill_seconds = kernel.refill_seconds;
-  if (kernel.refills_after_use) {
-    work.law.refill_seconds = work.seconds_per_byte.front().alone * work.bytes_per_token * kernel.tile_tokens;
-  }
   work.sm_bytes_per_second = sm_rate(machine, kernel, work.bytes_per_token);
+  if (kernel.refills_after_use) {
+    const double tile_bytes = work.bytes_per_token * kernel.tile_tokens;
+    work.law.refill_seconds = work.seconds_per_byte.front().alone * tile_bytes;
+    if (kernel.shares_tiles) work.law.passing_seconds = tile_bytes / work.sm_bytes_per_second;
+  }
   if (kernel.refills_after_use && kernel.prefetches_items) look_at_items(plan, resident_ctas(plan, resident), work);
   if (!warm) {
     work.cold_seconds =

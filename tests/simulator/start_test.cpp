@@ -56,6 +56,21 @@ TEST(Start, OnlyTilesThatFollowAnotherInTheirStageWaitForLatencies) {
   EXPECT_NEAR(seconds(40, kernel), 2.9 * kUs, kTolerance * kUs);
 }
 
+TEST(Start, ATileThatWarpsShareIsAskedForAnewOnceAllOfItIsThere) {
+  Machine machine = toy::machine(1);
+  machine.sm_bytes_per_second = 50e9;  // 0.2 us a tile
+  const auto times = [&](bool shares) {
+    KernelProfile kernel = ring(20);
+    kernel.shares_tiles = shares;
+    const double first = seconds(20, kernel, machine);
+    return std::pair(first, seconds(200, kernel, machine) - first);
+  };
+  const auto [first, further] = times(false);  // 1.2 us from request to request
+  const auto [first_shared, further_shared] = times(true);
+  EXPECT_NEAR(first_shared, first, kTolerance * kUs) << "the first tiles wait for nothing";
+  EXPECT_NEAR(further_shared, further * 1.4 / 1.2, kTolerance * kUs);
+}
+
 TEST(Start, AWindowOfOneTileDoesNotComeBeforeItIsAskedFor) {
   KernelProfile kernel = ring(200);
   kernel.bytes_in_flight = 10'000;
