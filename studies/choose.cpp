@@ -77,8 +77,9 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// H100, kernels without rings in several waves of clusters of four and more took 8 % longer than predicted in the
 /// mean, rings in such clusters up to 10, and what was farthest behind but for these was a plan whose heads read K and
 /// V again. Of 13 shapes of heads of 64 elements, plans whose heads' rows would have to be asked for in step on SMs
-/// with several CTAs took 5 to 9 % longer, and so did single CTAs of one wave of which a few SMs have two.
-double cautious_seconds(const Prediction& one, const simulator::Machine& machine, bool has_pairs) {
+/// with several CTAs took 5 to 9 % longer, and so did single CTAs of one wave of which a few SMs have two. Of another
+/// 400 batches lists of several items with several queries each took 6 % longer in the mean, others 2.
+double cautious_seconds(const Prediction& one, const simulator::Machine& machine, bool has_pairs, bool masked) {
   const simulator::KernelProfile& kernel = one.kernel;
   const schedules::Timeline& timeline = one.timeline;
   if (kernel.config.empty()) return timeline.seconds;
@@ -90,14 +91,18 @@ double cautious_seconds(const Prediction& one, const simulator::Machine& machine
   const double ctas_of_sm = static_cast<double>(one.plan.ctas()) * kernel.cluster / kernel.kv_heads / machine.sms;
   if (has_pairs && kernel.kv_heads == 1 && ctas_of_sm > 1 && from_dram > machine.l2_bytes) doubt += 0.05;
   if (kernel.cluster == 1 && ctas_of_sm > 1 && ctas_of_sm < kFewSecondCtas && timeline.waves <= 1) doubt += 0.04;
+  if (masked && kernel.most_tokens == 0 && one.plan.items.size() > static_cast<std::size_t>(one.plan.lists())) {
+    doubt += 0.05;
+  }
   return timeline.seconds * (1 + doubt);
 }
 
 /// The two fastest of what was tried. Keeps references.
 class Fastest {
  public:
-  /// has_pairs: kernels for head pairs are among what is tried.
-  explicit Fastest(const Target& target, bool has_pairs = false) : target_(target), has_pairs_(has_pairs) {}
+  /// has_pairs: kernels for head pairs are among what is tried; masked: requests have several queries.
+  explicit Fastest(const Target& target, bool has_pairs = false, bool masked = false)
+      : target_(target), has_pairs_(has_pairs), masked_(masked) {}
 
   double seconds() const { return seconds_of(best_); }
   /// What takes longer than this changes nothing.
@@ -132,11 +137,12 @@ class Fastest {
 
  private:
   double seconds_of(const Prediction* one) const {
-    return one == nullptr ? kNever : cautious_seconds(*one, target_.machine, has_pairs_);
+    return one == nullptr ? kNever : cautious_seconds(*one, target_.machine, has_pairs_, masked_);
   }
 
   const Target& target_;
   bool has_pairs_ = false;
+  bool masked_ = false;
   Prediction* best_ = nullptr;
   Prediction* next_ = nullptr;
   std::string refused_;
@@ -153,8 +159,10 @@ class Search {
         options_(options),
         candidates_(candidates(workload, target.machine, kernels, simulate_options(target, options))),
         enough_seconds_(kEnough * reading_seconds(workload, target.machine, kernels, options.l2)),
-        fastest_(target, std::any_of(kernels.begin(), kernels.end(),
-                                     [](const simulator::KernelProfile& kernel) { return kernel.kv_heads > 1; })) {}
+        fastest_(target,
+                 std::any_of(kernels.begin(), kernels.end(),
+                             [](const simulator::KernelProfile& kernel) { return kernel.kv_heads > 1; }),
+                 workload.geometry.kind != workloads::AttentionKind::mla && workloads::max_query_len(workload) > 1) {}
 
   Prediction fastest() {
     while (fastest_.seconds() > enough_seconds_) {
