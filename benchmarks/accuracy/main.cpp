@@ -36,8 +36,8 @@ constexpr const char* kUsage = R"(usage:
   accuracy --own-times RECORDS.jsonl
       the times of the project's own kernels in records of compare --executor cuda, as --write reads them
   accuracy --judge-own TIMES.csv --workloads FILE.jsonl [--machine NAME|FILE] [--kernel FILE] [--rows]
-      tables of such times on these workloads, for a machine and kernels of one's own (scripts/judge_gpu); --rows: every
-      prediction
+      tables of such times on these workloads, for a machine and kernels of one's own (scripts/judge_gpu), by SMs if they
+      are of parts of them; --rows: every prediction
 )";
 
 /// Times of the project's own kernels and how their shapes were drawn.
@@ -130,9 +130,12 @@ void print_own_tables(const Arguments& arguments) {
       accuracy::read_own_times(workloads::load(arguments.workloads), arguments.judge_own);
   const studies::Target target = target_with(arguments.machine, arguments.kernel);
   const std::vector<accuracy::JudgedPoint> judged = accuracy::judge_own(points, target);
-  fmt::print("{}", arguments.rows
-                       ? accuracy::all_predictions({}, std::vector{accuracy::OwnJudged{target.machine.name, judged}})
-                       : accuracy::own_tables(judged));
+  if (arguments.rows) {
+    fmt::print("{}", accuracy::all_predictions({}, std::vector{accuracy::OwnJudged{target.machine.name, judged}}));
+    return;
+  }
+  const bool parts = std::any_of(points.begin(), points.end(), [](const accuracy::Point& one) { return one.sms > 0; });
+  fmt::print("{}", parts ? accuracy::table_by_sms(judged) : accuracy::own_tables(judged));
 }
 
 accuracy::Judged judge(const std::vector<accuracy::Point>& points, const std::string& machine_name) {

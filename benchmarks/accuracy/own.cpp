@@ -240,10 +240,11 @@ std::string table_by_sms(std::span<const JudgedPoint> judged) {
   reports::Table table = error_columns();
   std::set<std::int32_t> counts;
   for (const JudgedPoint& one : judged) counts.insert(one.point->sms);
+  counts.erase(0);
+  const auto on = [](std::int32_t sms) { return [=](const JudgedPoint& one) { return one.point->sms == sms; }; };
   add_row(table, "all", judged, [](const JudgedPoint&) { return true; });
-  for (const std::int32_t sms : counts) {
-    add_row(table, fmt::format("{} SMs", sms), judged, [=](const JudgedPoint& one) { return one.point->sms == sms; });
-  }
+  for (const std::int32_t sms : counts) add_row(table, fmt::format("{} SMs", sms), judged, on(sms));
+  if (std::any_of(judged.begin(), judged.end(), on(0))) add_row(table, "all SMs", judged, on(0));
   add_row(table, "uniform", judged, [](const JudgedPoint& one) { return !ragged(one.point->workload); });
   add_row(table, "ragged", judged, [](const JudgedPoint& one) { return ragged(one.point->workload); });
   add_schedules(table, judged);
