@@ -51,12 +51,13 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   kernel.tile_tokens *= costs.cluster;
   kernel.most_tokens *= costs.cluster;
   kernel.held_transfer_seconds = costs.held_transfer_seconds;
+  kernel.early_clocks = costs.early_clocks;
   kernel.crowded_clocks = costs.crowded_clocks;
   kernel.later_start_seconds = costs.later_start_seconds;
   kernel.single_item_registers_per_thread = costs.single_item_registers_per_thread;
   kernel.single_item_shared_bytes = costs.single_item_shared_bytes;
   for (double* clocks : {&kernel.chain_clocks, &kernel.single_item_chain_clocks, &kernel.paged_chain_clocks,
-                         &kernel.paged_single_item_chain_clocks, &kernel.crowded_clocks}) {
+                         &kernel.paged_single_item_chain_clocks, &kernel.crowded_clocks, &kernel.early_clocks}) {
     *clocks /= costs.cluster;
   }
   // A cluster's CTAs share the fragments of a merge.
@@ -213,6 +214,8 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
   result.item_crowded_seconds += kernel.paged_item_crowded_seconds;
   // Looking pages up takes instructions, of a CTA's chain and of its SM alike.
   if (kernel.paged_crowded > 0) {
+    // A lone CTA that holds its items has that in paged_seconds.
+    if (kernel.most_tokens > 0) result.early_clocks += (kernel.paged_crowded - 1) * kernel.crowded_clocks;
     result.crowded_clocks *= kernel.paged_crowded;
   } else if (kernel.chain_clocks > 0) {
     result.crowded_clocks *= kernel.paged_chain_clocks / kernel.chain_clocks;

@@ -59,7 +59,7 @@ double Engine::end_of_arithmetic(const Slot& slot, const schedules::Item& item) 
     // Much of what an SM does for a CTA comes before its last byte, in the time that the byte takes.
     double& issued = group_of(slot).issued_until;
     issued = std::max(issued, slot.arithmetic_until + work_->issue_start_seconds) + work_->issue_seconds;
-    return std::max(now_ + work_->issue_seconds, issued);
+    return std::max(now_ + work_->last_issue_seconds, issued);
   }
   // Items are computed in order: a short one that was prefetched waits for the arithmetic of the one before.
   const double arithmetic = kernel_->refills_after_use ? arithmetic_seconds(slot, item) : 0;

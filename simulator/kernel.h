@@ -79,6 +79,7 @@ struct KernelProfile {
   std::int32_t most_tokens = 0;  ///< of an item: a kernel without ring holds it whole. 0: any
   /// Of so many tokens, on their way to a lone worker that has asked for them all; negative: at the machine's rate.
   double held_transfer_seconds = -1;
+  double early_clocks = 0;   ///< of its crowded_clocks, what a lone CTA has behind it when its last byte is there
   bool masked = false;       ///< takes tiles whose rows see different ranges, and only those
   double chain_clocks = 0;   ///< per KV token of a CTA alone on its SM: its warps' chains of instructions. 0: none
   double latency_scale = 1;  ///< its requests' latency over the machine's, which batches of register loads showed
@@ -162,6 +163,7 @@ struct ClusterCosts {
   double single_item_merge_seconds = -1;  ///< KernelProfile's, as the next; negative: both are those of single CTAs
   double single_item_merge_seconds_per_split = 0;
   double held_transfer_seconds = -1;  ///< KernelProfile's
+  double early_clocks = 0;            ///< KernelProfile's, for a token of one CTA
 };
 
 /// One variant of a kernel file: a kernel and the geometries that it is for.

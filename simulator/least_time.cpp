@@ -74,7 +74,7 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
     const double item_bytes = item.tokens() * work_.bytes_per_token;
     if (item_bytes <= 0) continue;
     const ByteSeconds& byte = byte_seconds_[work_.cost_of(item)];
-    end = work_.more_seconds(item) + work_.issue_seconds;
+    end = work_.more_seconds(item) + work_.last_issue_seconds;
     if (!kernel_.warps_alone) end += kernel_.epilogue_seconds;
     if (kernel_.warps_alone && &item == &list.back()) end += last_end_seconds(kernel_, parts.cuts_items);
     sm_seconds_ += count * item_bytes * byte.sm;
@@ -96,7 +96,7 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
 /// Of any list's last item at the end: of warps with parts of their list no item may have to be combined of pieces.
 double LeastTime::least_end() const {
   return last_end_seconds(kernel_, !kernel_.warps_alone) + work_.row_seconds * work_.heights.front() +
-         work_.issue_seconds;
+         work_.last_issue_seconds;
 }
 
 void LeastTime::add_items(std::int64_t lists, double tokens, double shortest, double longest) {
@@ -188,7 +188,7 @@ LeastParts LeastTime::parts(std::int64_t ctas, double further_start) const {
   // An SM gives each of its CTAs that hold their items its time one after the other.
   if (kernel_.most_tokens > 0) {
     parts.issue_seconds = launched + work_.issue_start_seconds + std::ceil(lists / machine_.sms) * work_.issue_seconds +
-                          shortest_end_ - work_.issue_seconds;
+                          shortest_end_ - work_.last_issue_seconds;
   }
   return parts;
 }

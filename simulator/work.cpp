@@ -212,6 +212,8 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
     const TokenSeconds token = seconds_per_token(machine, kernel, workload.geometry, rows);
     if (kernel.most_tokens > 0) {
       work.issue_seconds = std::max(0.0, token.crowded * kernel.tile_tokens - kernel.fewer_rows_seconds);
+      work.last_issue_seconds =
+          std::max(0.0, work.issue_seconds - kernel.early_clocks * kernel.tile_tokens / machine.clock_hz);
       work.seconds_per_byte.emplace_back();
       continue;
     }

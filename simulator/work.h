@@ -35,6 +35,7 @@ struct Work {
   /// What a CTA that holds its items takes of its SM, which no other has meanwhile; all of its arithmetic. The SM gives
   /// its first one that no sooner than issue_start_seconds after the start.
   double issue_seconds = 0;
+  double last_issue_seconds = 0;  ///< what is left of it for a lone CTA whose last byte is there
   double issue_start_seconds = 0;
 
   double row_seconds = 0;                          ///< of an item, for each of its rows (KernelProfile::moves_rows)

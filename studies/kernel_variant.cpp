@@ -122,6 +122,7 @@ class Writer {
     Json crowded_clocks = Json::array();
     Json single = Json::array();
     Json transfers = Json::array();
+    Json early = Json::array();
     for (std::size_t i = 0; i < probed_.clusters.size(); ++i) {
       const std::int32_t cluster = probed_.clusters[i];
       const double lone = times_.at(cluster, false, ProbeKind::item, times_.round(cluster));
@@ -136,11 +137,13 @@ class Writer {
                                  : lone - launch_ - latency_ - transfer(cluster) - crowded;
       // Not 0 where nothing is left over: that would say that there is no such kernel.
       single.push_back(rounded(std::max(1.0, fixed)));
+      early.push_back(rounded(std::max(0.0, 1 - fixed) * 1e-9 * base_.clock_hz / times_.round(1)));
     }
     add("fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
     add("single_item_fixed", "ns", single);
     add("most_tokens", "token", times_.round(1), "derived");
     if (transfers.size() == probed_.clusters.size()) add("held_transfer", "ns", transfers);
+    add("early_clocks", "clock", early);
     add("crowded_clocks", "clock", crowded_clocks);
     table();
     if (times_.find(1, false, ProbeKind::row_waves, 2)) {

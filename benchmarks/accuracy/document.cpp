@@ -45,7 +45,7 @@ depends on what ran before it (one plan took 656 and 786 us in one run).
 
 What the judging program itself had printed for latent attention was 6.5 %: it took `lean` for a plan with tiles of one CTA's rows, while `compare` ran and predicted one of all rows. The table has the plans that
 ran. Since then a tile of a ring that warps share comes back only after it has passed the SM's port as a whole ([simulator.md](simulator.md), `refills_after_use`): 48 CTAs of latent attention do not take in what 128
-do, which `auto` had thought with 16 heads (up to 14 % behind in a sweep; now it takes 64 to 128). The tables below are with that, by the shipped constants. Left are FlashAttention-2's grids of several queries,
+do, which `auto` had thought with 16 heads (up to 14 % behind in a sweep; now it takes 64 to 128). Pages count once for lone items of kernels without rings, as their probes have it (up to 0.25 us less). The tables below are with that, by the shipped constants. Left are FlashAttention-2's grids of several queries,
 -21 to +69 %, which L2 serves in step or not, single items with masks in several waves, up to 17 % too slow with 8 rows and 10 % too fast with 16, queues of short lists, and `lean` of latent attention with tiles
 of 64 rows in two parts each, up to 25 % too slow.
 

@@ -15,7 +15,7 @@
 namespace splitwave::simulator {
 namespace {
 
-/// One item on one worker, K and V in DRAM.
+/// One item on one worker.
 struct LoneItem {
   std::string config;
   std::int32_t head_dim = 0;
@@ -23,11 +23,12 @@ struct LoneItem {
   double nanoseconds = 0;
 };
 
-/// launch_seconds: while they were measured.
-std::vector<LoneItem> measured_items(double& launch_seconds) {
+/// The items of such probes ("cold": K and V in DRAM). launch_seconds: while they were measured.
+std::vector<LoneItem> measured_items(const std::string& probe, double& launch_seconds) {
   std::ifstream file(SPLITWAVE_SOURCE_DIR "/docs/gpu/h100_microbenchmarks.csv");
   const std::regex launch(R"(node_first,1,[^,]*,[^,]*,([^,]*),ns,.*)");
-  const std::regex row(R"((r\d+w\d+s\dt\d+c\d+)_d(64|128|256)_cold_single,(\d+),[^,]*,[^,]*,([^,]*),ns,.*)");
+  const std::regex row(R"((r\d+w\d+s\dt\d+c\d+)_d(64|128|256)_)" + probe +
+                       R"(_single,(\d+),[^,]*,[^,]*,([^,]*),ns,.*)");
   std::vector<LoneItem> items;
   std::smatch part;
   for (std::string line; std::getline(file, line);) {
@@ -39,9 +40,11 @@ std::vector<LoneItem> measured_items(double& launch_seconds) {
   return items;
 }
 
-/// In ns; 0 of a kernel whose constants leave nothing for its start and end, where probes say less than nothing.
-double predicted(const LoneItem& item, const KernelFamily& family, const Machine& machine) {
+/// In ns.
+double predicted(const LoneItem& item, const KernelFamily& family, const Machine& machine, std::int32_t page_size = 0) {
   workloads::Workload w;
+  if (page_size > 0) w.kv.layout = workloads::KvLayout::paged;
+  w.kv.page_size = page_size;
   w.geometry.kind = workloads::AttentionKind::mqa;
   w.geometry.query_heads = 8 * (item.config[1] - '0');
   w.geometry.kv_heads = 1;
@@ -53,7 +56,6 @@ double predicted(const LoneItem& item, const KernelFamily& family, const Machine
   const schedules::Plan plan = schedules::make_plan("fixed-split:1", w, grid);
   for (const KernelProfile& kernel : alternatives(family, w, machine, w.geometry.query_heads)) {
     if (kernel.config != item.config) continue;
-    if (kernel.single_item_prologue_seconds + kernel.epilogue_seconds < 2e-9) return 0;
     return simulate(w, plan, machine, as_run(kernel, w, plan, 1).value()).seconds * 1e9;
   }
   ADD_FAILURE() << item.config << " is not shipped";
@@ -64,15 +66,33 @@ double predicted(const LoneItem& item, const KernelFamily& family, const Machine
 TEST(Probes, LoneItemsFromMemoryAreGivenBackForEverySizeOfCluster) {
   const KernelFamily family = load_kernel("splitwave-h100");
   Machine machine = load_machine("h100-sxm-calibrated");
-  const std::vector<LoneItem> items = measured_items(machine.launch_seconds);
-  int given_back = 0;
+  const std::vector<LoneItem> items = measured_items("cold", machine.launch_seconds);
+  EXPECT_GT(items.size(), 60U);
   for (const LoneItem& item : items) {
-    const double nanoseconds = predicted(item, family, machine);
-    if (nanoseconds == 0) continue;
-    EXPECT_NEAR(nanoseconds, item.nanoseconds, 100) << item.config << " " << item.head_dim << " " << item.tokens;
-    ++given_back;
+    EXPECT_NEAR(predicted(item, family, machine), item.nanoseconds, 100)
+        << item.config << " " << item.head_dim << " " << item.tokens;
   }
-  EXPECT_GT(given_back, 60);
+}
+
+// What pages take of an SM that is full, a lone item has in what they take of it.
+TEST(Probes, PagesOfItemsThatACtaHoldsAreGivenBack) {
+  const KernelFamily family = load_kernel("splitwave-h100");
+  Machine machine = load_machine("h100-sxm-calibrated");
+  const std::vector<LoneItem> paged = measured_items("paged_item", machine.launch_seconds);
+  int held = 0;
+  for (const LoneItem& item : measured_items("item", machine.launch_seconds)) {
+    if (item.config.find("s1t") == std::string::npos) continue;
+    for (const LoneItem& other : paged) {
+      if (other.config != item.config || other.head_dim != item.head_dim || other.tokens != item.tokens) continue;
+      const double more = predicted(item, family, machine, 64) - predicted(item, family, machine);
+      // Of calls K and V are in DRAM, and so are their pages.
+      const double farther = (machine.dram_latency_seconds - machine.l2_latency_seconds) * 1e9;
+      EXPECT_GT(more, other.nanoseconds - item.nanoseconds - 30) << item.config << " " << item.head_dim;
+      EXPECT_LT(more, other.nanoseconds - item.nanoseconds + farther + 30) << item.config << " " << item.head_dim;
+      ++held;
+    }
+  }
+  EXPECT_GE(held, 8);
 }
 
 }  // namespace
