@@ -52,7 +52,7 @@ of 64 rows in two parts each, up to 25 % too slow.
 The twenty-fifth (GPU-f1c9dd00, 898874f, `scripts/judge_gpu OUT 120 63184207`) meets the means (5.04 by one digit more), p90, the uniform ratio and the ragged sign, and misses the ragged p50
 by 0.6, its ratio by 0.3 and the uniform sign by 0.8. Single queries err by 3.7 and 4.8 %, 2 to 8 queries by 5.2 and 5.9; up to 8 rows a KV head by 3.7 and 4.5 %, 9 to 32 by 4.4 and 5.7,
 more by 5.7 and 6.3. Of its times 90.0 and 86.9 % (88.5 of both) lie in the 90 % bands that were shipped before (goal 88 to 92 %), of latent attention's 81.9. The tables of the H200 below are of its
-times by its device's constants, which are the shipped ones. What is left: `flashinfer-holistic` comes out 4 % too fast, most where one CTA merged more than 51 parts of 64 rows, which then
+times by its device's constants, which are the shipped ones, but for ten of `lean` whose plan is another since (latent attention, tiles of all rows). What is left: `flashinfer-holistic` comes out 4 % too fast, most where one CTA merged more than 51 parts of 64 rows, which then
 did not fit its ring and now do (51 % for 9 requests of up to 16,339 tokens, 106 heads on 2); paged lists with d = 64 in kernels whose warps share tiles 7 %; group kernels' grids 4 % too
 slow. With 0.6 us more for each merge the signs would be 96.7 and 97.7 %; that code is cold in calls and warm in probes, as was suspected, a probe of code refutes ([kernels.md](kernels.md),
 "Code").
