@@ -8,11 +8,6 @@
 namespace splitwave::schedules {
 namespace {
 
-bool query_lengths_differ(const workloads::Workload& workload) {
-  return std::any_of(workload.requests.begin(), workload.requests.end(),
-                     [&](const auto& request) { return request.query_len != workload.requests[0].query_len; });
-}
-
 /// TMA loads pages only for tiles of more rows than kBlockM (get_pagedkv_tma, flash_api.cpp:415-424).
 bool loads_pages_by_tma(const workloads::Workload& workload, const TileShape& tma_tile, std::int64_t packed_rows) {
   return workload.kv.page_size % tma_tile.block_n == 0 && packed_rows > tma_tile.block_m;
@@ -28,7 +23,7 @@ Fa3Call fa3_call(const workloads::Workload& workload, const Grid& grid, bool dyn
   Fa3Call call;
   call.seqlen_q = workloads::max_query_len(workload);
   call.seqlen_k = padded_seqlen_k(workload);
-  call.varlen_q = query_lengths_differ(workload);
+  call.varlen_q = !workloads::has_one_query_len(workload);
   call.is_local = g.window && *g.window < call.seqlen_k;
   call.is_causal = g.causal && !call.is_local;
   const bool keep_narrow_tile = paged && headdim > 64 && headdim <= 128;

@@ -14,10 +14,10 @@
 namespace splitwave::schedules {
 namespace {
 
-/// Lists of one item each: of a request's head, cut by cut, a CTA for each row tile. They read the same K and V, and so
-/// lie side by side, as in FlashAttention's grids. Returns the most cuts of an output; one without tokens has one.
-std::int64_t add_cuts(Plan& plan, const OutputGrid& outputs, std::int32_t request, std::int32_t head,
-                      std::int32_t tokens) {
+/// Lists of one item each: of each of a request's heads, cut by cut, a CTA for each row tile. They read the same K and
+/// V, and so lie side by side, as in FlashAttention's grids. Returns the most cuts of an output; one without tokens has
+/// one.
+std::int64_t add_cuts(Plan& plan, const OutputGrid& outputs, std::int32_t request, std::int32_t tokens) {
   std::vector<TileRange> cuts;
   std::int64_t first = std::numeric_limits<std::int64_t>::max();
   std::int64_t end = 0;
@@ -30,12 +30,15 @@ std::int64_t add_cuts(Plan& plan, const OutputGrid& outputs, std::int32_t reques
     most = std::max(most, range.count());
     cuts.push_back(range);
   }
-  for (std::int64_t cut = first; cut < end; ++cut) {
-    for (std::int32_t m = 0; m < outputs.row_tiles(request); ++m) {
-      const TileRange& range = cuts[static_cast<std::size_t>(m)];
-      if (cut < range.first || cut >= range.last) continue;
-      add_item(plan, outputs.output(request, head, m), clip(outputs.kv(request, m), cut * tokens, (cut + 1) * tokens));
-      end_list(plan);
+  for (std::int32_t head = 0; head < outputs.heads; ++head) {
+    for (std::int64_t cut = first; cut < end; ++cut) {
+      for (std::int32_t m = 0; m < outputs.row_tiles(request); ++m) {
+        const TileRange& range = cuts[static_cast<std::size_t>(m)];
+        if (cut < range.first || cut >= range.last) continue;
+        add_item(plan, outputs.output(request, head, m),
+                 clip(outputs.kv(request, m), cut * tokens, (cut + 1) * tokens));
+        end_list(plan);
+      }
     }
   }
   return most;
@@ -57,9 +60,7 @@ Plan fixed_size(const workloads::Workload& workload, const Grid& grid, std::stri
   reserve(plan, items_of_head * outputs.heads, items_of_head * outputs.heads);
   std::int64_t most = 1;
   for (std::int32_t request = 0; request < outputs.requests(); ++request) {
-    for (std::int32_t head = 0; head < outputs.heads; ++head) {
-      most = std::max(most, add_cuts(plan, outputs, request, head, tokens));
-    }
+    most = std::max(most, add_cuts(plan, outputs, request, tokens));
   }
   assign_slots(plan, MergeKind::kernel);
   plan.num_splits = static_cast<std::int32_t>(most);

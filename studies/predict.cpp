@@ -152,13 +152,12 @@ schedules::Grid grid_with(const workloads::Workload& workload, std::string_view 
 
 schedules::Grid with_whole_rows(schedules::Grid grid, std::string_view schedule, const workloads::Workload& workload,
                                 std::int32_t most_rows) {
+  // Asked for every candidate of a choice: what costs nothing first.
+  if (workload.geometry.kind != workloads::AttentionKind::mla) return grid;
+  if (schedules::without_merge(schedule) != "lean" || !workloads::has_one_query_len(workload)) return grid;
   const std::int32_t rows = workload.geometry.group() * workloads::max_query_len(workload);
   const auto blocks = static_cast<std::int32_t>(schedules::ceil_div(rows, most_rows));
-  const bool alike = std::all_of(workload.requests.begin(), workload.requests.end(), [&](const auto& request) {
-    return request.query_len == workload.requests.front().query_len;
-  });
-  if (workload.geometry.kind != workloads::AttentionKind::mla || !alike) return grid;
-  if (schedules::without_merge(schedule) != "lean" || blocks <= 1 || blocks > grid.resident()) return grid;
+  if (blocks <= 1 || blocks > grid.resident()) return grid;
   grid.tile_q = blocks * most_rows;
   grid.row_blocks = blocks;
   return grid;

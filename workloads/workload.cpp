@@ -92,6 +92,11 @@ bool is_uniform(const Workload& workload) {
                      [&](const Request& request) { return request == workload.requests.front(); });
 }
 
+bool has_one_query_len(const Workload& workload) {
+  return std::all_of(workload.requests.begin(), workload.requests.end(),
+                     [&](const Request& request) { return request.query_len == workload.requests.front().query_len; });
+}
+
 std::int32_t max_query_len(const Workload& workload) {
   std::int32_t longest = 0;
   for (const Request& request : workload.requests) longest = std::max(longest, request.query_len);

@@ -114,6 +114,9 @@ std::int32_t padded_context_len(const Workload& workload);
 /// Whether all requests are equal; also if there are none.
 bool is_uniform(const Workload& workload);
 
+/// Whether all requests have as many queries; also if there are none.
+bool has_one_query_len(const Workload& workload);
+
 /// Longest query of the batch (0 if there are no requests).
 std::int32_t max_query_len(const Workload& workload);
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "schedules/cut.h"
 #include "schedules/schedules.h"
 #include "studies/predict.h"
 
@@ -32,29 +33,22 @@ void add_fixed_splits(const Workload& w, const KernelConfig& v, std::int64_t wor
   }
 }
 
-/// Partial results of a latent cache are wide: to merge them takes a kernel of its own.
-void add_latent_splits(const Workload& w, const KernelConfig& v, std::int64_t most, std::vector<Candidate>& all) {
+/// Partial results of a latent cache are wide: to merge them takes a kernel of its own. Kernels of half the rows, or a
+/// quarter, read K as often more from L2: only where SMs would be idle otherwise.
+void add_latent(const Workload& w, const KernelConfig& v, std::int32_t row_tiles, std::int64_t workers,
+                std::vector<Candidate>& all) {
+  if (v.row_tiles > row_tiles || 4 * v.row_tiles < row_tiles) return;
+  const bool all_rows = v.row_tiles == row_tiles;
+  const std::int64_t most = all_rows ? 2 * workers : workers / schedules::ceil_div(w.geometry.group(), 8 * v.row_tiles);
   const auto requests = static_cast<std::int64_t>(w.requests.size());
+  if (!all_rows && requests > most) return;
   const std::int32_t longest = workloads::padded_context_len(w);
+  all.push_back({"fixed-split:1", v});
   for (const std::int32_t splits : {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128}) {
     if (ragged(w) || requests * splits > most || longest < splits * kTile) break;
     all.push_back({fmt::format("fixed-split:{}+kernel", splits), v});
   }
-}
-
-/// Kernels of half the rows, or a quarter, read K as often more from L2: where SMs would be idle otherwise.
-void add_latent(const Workload& w, const KernelConfig& v, std::int32_t row_tiles, std::int64_t workers,
-                std::vector<Candidate>& all) {
-  if (v.row_tiles < row_tiles) {
-    const std::int32_t blocks = (w.geometry.group() + 8 * v.row_tiles - 1) / (8 * v.row_tiles);
-    const bool idle = static_cast<std::int64_t>(w.requests.size()) * blocks <= workers;
-    if (!idle || 4 * v.row_tiles < row_tiles) return;
-    all.push_back({"fixed-split:1", v});
-    return add_latent_splits(w, v, workers / blocks, all);
-  }
-  if (v.row_tiles > row_tiles) return;
-  all.push_back({"fixed-split:1", v});
-  add_latent_splits(w, v, 2 * workers, all);
+  if (!all_rows) return;
   for (const char* schedule : {"flashmla", "lean+kernel", "lean+last_arriver"}) all.push_back({schedule, v});
 }
 

@@ -8,6 +8,7 @@
 #include "simulator/machine.h"
 #include "studies/records.h"
 #include "studies/target.h"
+#include "tests/studies/target.h"
 #include "workloads/load.h"
 
 namespace splitwave::studies {
@@ -37,28 +38,21 @@ TEST(AutoSchedule, IsNoSlowerThanAnyMainSchedule) {
   }
 }
 
-Target own_h200() {
-  Overrides overrides;
-  overrides.kernel = simulator::kOwnKernel;
-  return target("h200-calibrated", overrides);
-}
-
 TEST(AutoSchedule, PutsTheHeadsOfARequestSideBySideWhereNothingIsCut) {
   for (const char* spec : {"h=68/17,d=64:484q1s230", "h=14/14,d=128:139q1s779"}) {
     const workloads::Workload workload = workloads::load(spec).at(0);
-    const Prediction chosen = predict(workload, "auto", own_h200());
+    const Prediction chosen = predict(workload, "auto", tests::own_kernels());
     ASSERT_EQ(chosen.plan.lists(), workload.geometry.kv_heads * static_cast<std::int32_t>(workload.requests.size()));
     EXPECT_EQ(chosen.plan.outputs[0].request, 0);
     EXPECT_EQ(chosen.plan.outputs[1].request, 0) << spec;
-    EXPECT_LT(chosen.timeline.seconds, predict(workload, "fixed-split:1", own_h200()).timeline.seconds) << spec;
+    EXPECT_LT(chosen.timeline.seconds, predict(workload, "fixed-split:1", tests::own_kernels()).timeline.seconds)
+        << spec;
   }
 }
 
 // Such lists come out too fast more often than other plans: one that is predicted 2 % faster took 5 % longer.
 TEST(AutoSchedule, TakesListsOfItemsWithSeveralQueriesOnlyWhereTheyAreClearlyFaster) {
-  Overrides overrides;
-  overrides.kernel = simulator::kOwnKernel;
-  const Target h100 = target("h100-sxm-calibrated", overrides);
+  const Target h100 = tests::own_kernels("h100-sxm-calibrated");
   const workloads::Workload close = workloads::parse_spec("h=72/24,d=128,page=64:145q6s1089");
   const Prediction chosen = predict(close, "auto", h100);
   EXPECT_EQ(chosen.plan.items.size(), static_cast<std::size_t>(chosen.plan.lists()));
@@ -72,23 +66,23 @@ TEST(AutoSchedule, TakesListsOfItemsWithSeveralQueriesOnlyWhereTheyAreClearlyFas
 TEST(AutoSchedule, ReadsHeadsOf64ElementsInPairs) {
   for (const char* spec : {"h=48/48,d=64:6q1s64k", "h=32/8,d=64:32q1s8k", "h=64/8,d=64:32q1s8k"}) {
     const workloads::Workload workload = workloads::load(spec).at(0);
-    const Prediction chosen = predict(workload, "auto", own_h200());
+    const Prediction chosen = predict(workload, "auto", tests::own_kernels());
     EXPECT_EQ(chosen.kernel.kv_heads, 2) << spec << " " << chosen.kernel.config;
   }
   const workloads::Workload odd = workloads::load("h=47/47,d=64:6q1s64k").at(0);
-  EXPECT_EQ(predict(odd, "auto", own_h200()).kernel.kv_heads, 1);
+  EXPECT_EQ(predict(odd, "auto", tests::own_kernels()).kernel.kv_heads, 1);
 }
 
 // What is predicted to be faster by less than such plans have come out too fast is not taken.
 TEST(AutoSchedule, TakesClustersInSeveralWavesOnlyWhereTheyAreWellAhead) {
   const workloads::Workload few = workloads::load("h=6/2,d=128:2q1s155").at(0);
-  EXPECT_EQ(predict(few, "auto", own_h200()).kernel.most_tokens > 0, true) << "one wave";
+  EXPECT_EQ(predict(few, "auto", tests::own_kernels()).kernel.most_tokens > 0, true) << "one wave";
   for (const char* spec : {"h=27/9,d=256:84q1s191", "h=20/20,d=128:23q1s385", "h=4/2,d=128:342q1s499"}) {
     const workloads::Workload workload = workloads::load(spec).at(0);
-    const Prediction chosen = predict(workload, "auto", own_h200());
+    const Prediction chosen = predict(workload, "auto", tests::own_kernels());
     if (chosen.kernel.cluster < 4 || chosen.kernel.most_tokens == 0 || chosen.timeline.waves <= 1) continue;
     for (const char* name : {"fixed-size:1536", "fixed-split:fa3"}) {
-      EXPECT_LT(chosen.timeline.seconds * 1.06, predict(workload, name, own_h200()).timeline.seconds) << spec;
+      EXPECT_LT(chosen.timeline.seconds * 1.06, predict(workload, name, tests::own_kernels()).timeline.seconds) << spec;
     }
   }
 }

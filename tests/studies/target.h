@@ -18,11 +18,11 @@ inline studies::Target target(const std::string& name, std::int32_t sms = 0) {
   return result;
 }
 
-/// The calibrated H200 with the project's own kernels.
-inline studies::Target own_kernels() {
+/// A calibrated machine with the project's own kernels.
+inline studies::Target own_kernels(const std::string& name = "h200-calibrated") {
   studies::Overrides overrides;
   overrides.kernel = simulator::kOwnKernel;
-  return studies::target("h200-calibrated", overrides);
+  return studies::target(name, overrides);
 }
 
 }  // namespace splitwave::tests

@@ -102,9 +102,13 @@ TEST(Batch, Extremes) {
   Workload w = parse_spec("h=1,d=8:q3s9_q5s7");
   EXPECT_EQ(padded_context_len(w), 9);
   EXPECT_EQ(max_query_len(w), 5);
+  EXPECT_FALSE(has_one_query_len(w));
   w.kv.cache_len = 64;
   EXPECT_EQ(padded_context_len(w), 64);
+  w.requests.pop_back();
+  EXPECT_TRUE(has_one_query_len(w));
   w.requests.clear();
+  EXPECT_TRUE(has_one_query_len(w));
   w.kv.cache_len.reset();
   EXPECT_EQ(padded_context_len(w), 0);
   EXPECT_EQ(max_query_len(w), 0);
