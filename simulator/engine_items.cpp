@@ -39,7 +39,7 @@ void Engine::look_at_parts(Slot& slot) const {
   const std::span<const schedules::Item> list = plan_->list(slot.list);
   const double further = item_seconds();
   const WarpParts parts = warp_parts(list, warp_costs(*kernel_, *work_, list.front(), further));
-  slot.cuts_items = parts.cuts_items;
+  slot.combine_seconds = parts.combine_seconds;
   double all = 0;
   for (const schedules::Item& item : list.subspan(1)) all += further + tiles_seconds(*kernel_, *work_, item);
   slot.further_share = all > 0 ? parts.further_seconds / all : 0;
@@ -70,7 +70,7 @@ double Engine::end_of_arithmetic(const Slot& slot, const schedules::Item& item) 
 /// list's last one shows.
 double Engine::end_seconds(const Slot& slot) const {
   if (!kernel_->warps_alone) return kernel_->epilogue_seconds;
-  return slot.item + 1 < slot.item_end ? 0 : last_end_seconds(*kernel_, slot.cuts_items);
+  return slot.item + 1 < slot.item_end ? 0 : last_end_seconds(*kernel_, slot.combine_seconds);
 }
 
 /// From the item's last arithmetic to its visible result. An edge is one warp's of those with lists of their own, each

@@ -36,7 +36,7 @@ struct Slot {
   SlotState state = SlotState::idle;
   bool arithmetic_bound = false;  ///< the current item
   bool reads = false;             ///< the current list has tokens
-  bool cuts_items = false;        ///< warps_alone: some item of the list falls to several warps
+  double combine_seconds = 0;     ///< warps_alone: WarpParts::combine_seconds
 };
 
 struct Group {

@@ -115,23 +115,28 @@ RC_GTEST_PROP(WarpLists, TheSimulatorCutsThemAlike, ()) {
   const ListShape shape{*rc::gen::element(2, 4, 8), *rc::gen::element(16, 32)};
   TableOrder order;
   const std::vector<TableEntry>& entries = order.order(plan, shape, 0);
-  constexpr double kPiece = 0.7;
+  constexpr double kPiece = 0.7, kCombine = 0.9;
   double longest = 0;
-  bool cut = false;
+  std::map<std::int64_t, double> ends;  // of each item that is cut, when the warps end that have it last
   for (const auto& [first, chain] : chains(entries, shape.warps)) {
     double seconds = 0;
     double pieces = 0;
     for (const TableEntry& entry : chain) {
       seconds += static_cast<double>(steps(entry, shape.tokens));
       pieces += entry.kv_begin < entry.kv_end ? 1 : 0;
-      cut = cut || entry.pieces > 1;
     }
-    longest = std::max(longest, seconds + std::max(0.0, pieces - 1) * kPiece);
+    seconds += std::max(0.0, pieces - 1) * kPiece;
+    longest = std::max(longest, seconds);
+    if (chain.empty() || chain.back().pieces == 1) continue;
+    double& end = ends[chain.back().item];
+    end = std::max(end, seconds);
   }
+  double combined = longest;
+  for (const auto& [item, end] : ends) combined = std::max(combined, end + kCombine);
   const double first = lists[0].empty() ? 0 : (lists[0][0] + shape.tokens - 1) / shape.tokens;
-  const auto parts = simulator::warp_parts(plan.list(0), {shape.warps, shape.tokens, 1, kPiece});
+  const auto parts = simulator::warp_parts(plan.list(0), {shape.warps, shape.tokens, 1, kPiece, kCombine});
   RC_ASSERT(std::abs(parts.further_seconds - std::max(0.0, longest - std::ceil(first / shape.warps))) < 1e-9);
-  RC_ASSERT(parts.cuts_items == cut);
+  RC_ASSERT(std::abs(parts.combine_seconds - (combined - longest)) < 1e-9);
 }
 
 TEST(WarpLists, WarpsThatShareTheirListKeepItWhole) {

@@ -70,17 +70,20 @@ WarpParts parts_of(const std::vector<std::int32_t>& contexts) {
   const workloads::Workload batch = toy::workload(contexts);
   schedules::Plan plan = toy::one_cta_each(batch);
   plan.cta_begin = {0, plan.cta_begin.back()};
-  return warp_parts(plan.list(0), {4, 250, kMs, 10 * kMs});
+  return warp_parts(plan.list(0), {4, 250, kMs, 10 * kMs, 4 * kMs});
 }
 
 TEST(ItemCosts, WarpsWithListsOfTheirOwnTakeAsLongAsTheOneWithMostToDo) {
   EXPECT_EQ(parts_of({}).further_seconds, 0);
   EXPECT_EQ(parts_of({200, 250, 1, 100}).further_seconds, 0) << "a step for each warp, all at once";
-  EXPECT_FALSE(parts_of({200, 250, 1, 100}).cuts_items);
+  EXPECT_EQ(parts_of({200, 250, 1, 100}).combine_seconds, 0);
   EXPECT_NEAR(parts_of({200, 250, 1, 100, 250}).further_seconds, 11 * kMs, kTolerance) << "a second item of the first";
-  EXPECT_FALSE(parts_of({200, 250, 1, 100, 250}).cuts_items);
+  EXPECT_EQ(parts_of({200, 250, 1, 100, 250}).combine_seconds, 0);
   EXPECT_EQ(parts_of({1000}).further_seconds, 0);
-  EXPECT_TRUE(parts_of({1000}).cuts_items);
+  EXPECT_NEAR(parts_of({1000}).combine_seconds, 4 * kMs, kTolerance) << "a piece of each warp";
+  // The first two warps have an item of two steps each, the others a step each of the third, while they still work.
+  EXPECT_NEAR(parts_of({500, 500, 500}).further_seconds, kMs, kTolerance);
+  EXPECT_NEAR(parts_of({500, 500, 500}).combine_seconds, 3 * kMs, kTolerance);
   // 5, 5, 4 and 4 steps: the second warp has the end of the second item, the third one, and the begin of the fourth.
   EXPECT_NEAR(parts_of({700, 700, 700, 700, 700, 700}).further_seconds, (4 + 20) * kMs, kTolerance);
 }
