@@ -75,6 +75,22 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   return kernel;
 }
 
+/// What the kernel for lists of one item takes of an SM, if there is one.
+void take_single_item_resources(const KernelProfile& kernel, KernelProfile& result) {
+  if (kernel.single_item_registers_per_thread > 0) {
+    result.registers_per_thread = kernel.single_item_registers_per_thread;
+  }
+  if (kernel.single_item_shared_bytes > 0) result.shared_bytes = kernel.single_item_shared_bytes;
+}
+
+/// Whichever of a config's two kernels runs a plan.
+bool fits(const Machine& machine, const KernelProfile& kernel) {
+  KernelProfile single = kernel;
+  take_single_item_resources(kernel, single);
+  return resident_workers(machine, kernel.cluster, ctas_per_sm(machine, kernel)) > 0 &&
+         resident_workers(machine, kernel.cluster, ctas_per_sm(machine, single)) > 0;
+}
+
 /// Elements of the KV heads that kernels read in pairs (gpu/kernels/instances.cuh).
 constexpr std::int32_t kDimsOfPairs = 64;
 
@@ -115,7 +131,7 @@ std::vector<KernelProfile> alternatives(const KernelFamily& family, const Worklo
     for (const ClusterCosts& costs : variant.clusters) {
       if (costs.cluster > 1 && !has_capability(machine, 9)) continue;
       KernelProfile kernel = with_cluster(variant, costs);
-      if (resident_workers(machine, kernel.cluster, ctas_per_sm(machine, kernel)) > 0) all.push_back(std::move(kernel));
+      if (fits(machine, kernel)) all.push_back(std::move(kernel));
     }
   }
   return all;
@@ -189,10 +205,7 @@ void take_single_item_costs(const KernelProfile& kernel, const Workload& workloa
     result.merge_seconds_per_split = kernel.single_item_merge_seconds_per_split;
     result.merge_batch_seconds = kernel.single_item_merge_batch_seconds;
   }
-  if (kernel.single_item_registers_per_thread > 0) {
-    result.registers_per_thread = kernel.single_item_registers_per_thread;
-  }
-  if (kernel.single_item_shared_bytes > 0) result.shared_bytes = kernel.single_item_shared_bytes;
+  take_single_item_resources(kernel, result);
   result.fewer_rows_seconds *= rows_left(kernel, workload.geometry.group());
   result.epilogue_seconds += result.fewer_rows_seconds;
 }

@@ -72,13 +72,13 @@ struct Machine {
   std::int32_t ctas_per_sm_limit = 0;
   std::int32_t registers_per_sm = 0;  ///< 32-bit registers
   std::int64_t shared_bytes_per_sm = 0;
-  std::int64_t shared_bytes_per_cta = 0;        ///< most that one CTA may take
-  std::int64_t shared_bytes_reserved = 0;       ///< taken by the system for each resident CTA
-  double launch_seconds = 0;                    ///< a kernel node of a CUDA graph
-  double launch_seconds_per_cta = 0;            ///< dispatch rate of CTAs
-  double flag_seconds = 0;                      ///< a flag written by one CTA is seen by another
-  std::optional<double> first_burst_seconds;    ///< by which a launch's first requests take longer than further ones
-  std::optional<double> launch_stream_seconds;  ///< a kernel launched on a stream behind another
+  std::int64_t shared_bytes_per_cta = 0;              ///< most that one CTA may take
+  std::int64_t shared_bytes_reserved = 0;             ///< taken by the system for each resident CTA
+  double launch_seconds = 0;                          ///< a kernel node of a CUDA graph
+  double launch_seconds_per_cta = 0;                  ///< dispatch rate of CTAs
+  double flag_seconds = 0;                            ///< a flag written by one CTA is seen by another
+  std::optional<double> first_burst_seconds;          ///< by which first requests of a quarter of the SMs are later
+  std::optional<double> launch_stream_seconds;        ///< a kernel launched on a stream behind another
   std::optional<double> launch_programmatic_seconds;  ///< a node that starts before the one before has ended
   std::optional<double> atomic_seconds;               ///< an atomic in L2, there and back
   /// All-reduce over the GPUs of one host: seconds of a short one, and rate of a GPU's link in each direction.

@@ -141,6 +141,14 @@ std::int32_t lists_with_tokens(const Plan& plan) {
   return count;
 }
 
+/// What a launch's first requests wait for each other, of so many workers' CTAs: measured with a CTA on every fourth
+/// SM. A lone one waits for none, each doubling for as much more.
+double burst_seconds(const Machine& machine, std::int32_t cluster, std::int32_t workers) {
+  const double measured = std::max(2.0, machine.sms * cluster / 4.0);  // a cluster's machine has SMs of several
+  const double doublings = std::log2(std::clamp(static_cast<double>(workers * cluster), 1.0, measured));
+  return machine.first_burst_seconds.value_or(0) * doublings / std::log2(measured);
+}
+
 /// Of one row of an item: Q, and its result, which is a partial one where the plan has any.
 double row_bytes(const Workload& workload, const Plan& plan) {
   const workloads::Geometry& g = workload.geometry;
@@ -231,8 +239,8 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
   double rows = row_share(workload, machine);
   if (rows < 1) rows += in_step_share(workload, plan) * (1 - rows);
-  const double delivered =
-      rows * stream_share(machine, std::min(lists_with_tokens(plan), resident_ctas(plan, resident)));
+  const std::int32_t readers = std::min(lists_with_tokens(plan), resident_ctas(plan, resident));
+  const double delivered = rows * stream_share(machine, readers);
   work.law.plateau *= delivered;
   work.law.asymptote *= delivered;
   // By how much L2 is nearer than memory does not depend on how a kernel asks.
@@ -248,7 +256,7 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   if (kernel.refills_after_use && kernel.prefetches_items) look_at_items(plan, resident_ctas(plan, resident), work);
   if (!warm) {
     work.cold_seconds =
-        machine.cold_seconds * new_pages(kv) * kernel.cold_loads + machine.first_burst_seconds.value_or(0);
+        machine.cold_seconds * new_pages(kv) * kernel.cold_loads + burst_seconds(machine, kernel.cluster, readers);
     // Each launch reads the table that the one before has read: it is in L2 but for what came in between.
     const bool pages = kernel.paged_seconds > 0 && workload.kv.layout == workloads::KvLayout::paged;
     if (!kept) {

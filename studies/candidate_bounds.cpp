@@ -188,12 +188,14 @@ double KernelBounds::traffic_seconds(std::int64_t partial_tiles) const {
   return rate > 0 ? rows * static_cast<double>(simulator::partial_row_bytes(workload_.geometry)) / rate : 0;
 }
 
-/// Lists that do not start at once may have merged before the last ones end, if only some outputs are cut.
+/// Lists that do not start at once, or that an SM does one after the other, may have merged before the last ones end,
+/// if only some outputs are cut.
 Bound KernelBounds::bound_of(const Pieces& pieces, const simulator::LeastParts& parts, std::int64_t lists,
                              Merging merging) {
   double most = merge_seconds(schedules::ceil_div(facts_.longest, pieces.tokens), merging);
   if (merging == Merging::kernel) most += traffic_seconds(pieces.lists - pieces.whole * facts_.heads);
-  if (merging == Merging::kernel || lists <= workers_) return bound_of(parts, most, most);
+  const bool at_once = lists <= workers_ && kernel_.most_tokens == 0;
+  if (merging == Merging::kernel || at_once) return bound_of(parts, most, most);
   const std::int64_t fewest = pieces.whole > 0 ? 1 : schedules::ceil_div(facts_.shortest, pieces.tokens);
   return bound_of(parts, merge_seconds(fewest, merging), most);
 }

@@ -89,7 +89,7 @@ class Collector {
     workers_ = bounds.workers();
     if (kernel.most_tokens > 0) {
       if (facts_.longest <= kernel.most_tokens) add_candidate(whole_, bounds.whole());
-      if (simulator::takes_parts(kernel) && facts_.single_query) add_held_parts(bounds);
+      if (simulator::takes_parts(kernel) && facts_.single_query && !facts_.windowed) add_held_parts(bounds);
       return;
     }
     if (kernel.warps_alone && facts_.single_query) return add_long_lists(bounds);  // others have single-item kernels

@@ -42,7 +42,6 @@ struct ProbeBase {
   double ring_l2_bytes_per_second = 0;  ///< of an SM that reads L2 alone
   double l2_bytes_per_second = 0;       ///< of all SMs that read L2
   double farther_seconds = 0;           ///< by which memory's latency is longer than L2's
-  double first_burst_seconds = 0;       ///< by which all first loads at a time are later
   double sm_bytes_per_second = 0;       ///< of an SM beside others that read memory
   double flag_seconds = 0;              ///< in which a CTA sees what another has reported
   double clock_hz = 0;

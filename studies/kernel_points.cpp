@@ -153,7 +153,6 @@ ProbeBase probe_base(const std::vector<CalibrationPoint>& points, const simulato
   base.launch_later_seconds = machine.launch_seconds - base.launch_seconds;
   base.launch_seconds_per_cta = machine.launch_seconds_per_cta;
   base.farther_seconds = machine.dram_latency_seconds - machine.l2_latency_seconds;
-  base.first_burst_seconds = machine.first_burst_seconds.value_or(0);
   base.ring_l2_seconds = lone_latency - base.farther_seconds;
   first_of(points, "ring_l2");
   for (const CalibrationPoint& point : points) {

@@ -31,7 +31,7 @@ class Writer {
         merge_times_(merging),
         launch_(base.launch_seconds * 1e9),
         latency_(base.ring_l2_seconds * 1e9),
-        farther_((base.farther_seconds + base.first_burst_seconds) * 1e9),
+        farther_(base.farther_seconds * 1e9),
         list_(base.source) {}
 
   Json write() {
@@ -188,7 +188,9 @@ class Writer {
     const bool single = probed_.resources.front().single_item;
     add("single_item_fixed", "ns", by_cluster([&](std::int32_t c) { return single ? around_cold(c, false) : 0.0; }));
     for (const std::int32_t c : probed_.clusters) {
-      warm_fixed_.push_back(std::max(0.0, single ? around(c, false) : empty(c) + warm));
+      // Group kernels' waves, whose K and V are in L2, are told apart into what their starts take from memory and the
+      // rest.
+      warm_fixed_.push_back(std::max(0.0, single ? around(c, false) : empty(c) + (shares_tiles() ? more : warm)));
     }
     if (single) table();
   }

@@ -258,8 +258,8 @@ TEST(KernelConstants, OfWarpsWithListsOfTheirOwn) {
 void add_cold_items(ProbedConfig& probed, const ProbeBase& base, bool any, double around, double less) {
   constexpr double kRoundBytes = 64 * 512;
   const double chain = any ? kChainAny : kChainSingle;
-  const double one = kLaunch + around + kLatency + base.farther_seconds / kNs + base.first_burst_seconds / kNs +
-                     kRoundBytes / base.sm_bytes_per_second / kNs + chain;
+  const double one =
+      kLaunch + around + kLatency + base.farther_seconds / kNs + kRoundBytes / base.sm_bytes_per_second / kNs + chain;
   for (const std::int32_t rounds : {1, 2}) {
     probed.probes.push_back(probed.probes.front());
     probed.probes.back().kind = ProbeKind::cold;
@@ -273,7 +273,6 @@ void add_cold_items(ProbedConfig& probed, const ProbeBase& base, bool any, doubl
 TEST(KernelConstants, OfItemsInDramAreWhatCallsTake) {
   ProbeBase base = base_of_probes();
   base.farther_seconds = 240 * kNs;
-  base.first_burst_seconds = 30 * kNs;
   const simulator::KernelProfile warm = profile_of(probed_config(), "h=8/1,d=128:1q1s1k", base);
   ProbedConfig probed = probed_config();
   add_cold_items(probed, base, true, kEmptyAny + 90, 60);

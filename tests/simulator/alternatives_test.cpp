@@ -74,6 +74,14 @@ TEST(Alternatives, HaveClustersOnlyWhereTheMachineHas) {
   EXPECT_EQ(sizes, (std::set<std::int32_t>{1, 2, 4, 8, 16}));
 }
 
+TEST(Alternatives, FitWithTheirKernelsForListsOfOneItem) {
+  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:1q1s1k");
+  const Machine a100 = load_machine("a100");
+  for (const KernelProfile& kernel : alternatives(own(), workload, a100, kAnyRows)) {
+    EXPECT_GT(ctas_per_sm(a100, with_costs_of(kernel, workload, true)), 0) << kernel.config;
+  }
+}
+
 TEST(Alternatives, MultiplyByWgmmaOnlyWhereTheMachineHasIt) {
   const workloads::Workload workload = workloads::parse_spec("h=64/1,d=128:1q1s1k");
   for (const char* name : {"a100", "b200"}) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "simulator/alternatives.h"
 #include "tests/simulator/toy.h"
@@ -236,6 +237,22 @@ TEST(Start, FurtherQueriesOfATileAtTheEdgeCostMore) {
   const std::optional<KernelProfile> run = as_run(kernel, workload, plan, 1);
   ASSERT_TRUE(run);
   EXPECT_NEAR(run->edge_seconds, 0.7 * kUs, kTolerance * kUs) << "two beside those of the probes";
+}
+
+TEST(Start, FirstRequestsWaitForThoseOfOtherCtas) {
+  const KernelProfile kernel = toy::kernel(1);
+  Machine machine = toy::machine(64);
+  const auto later = [&](std::size_t ctas) {
+    const std::vector<std::int32_t> contexts(ctas, 1000);
+    machine.first_burst_seconds.reset();
+    const double without = toy::seconds(contexts, machine, kernel);
+    machine.first_burst_seconds = kMs;
+    return toy::seconds(contexts, machine, kernel) - without;
+  };
+  EXPECT_NEAR(later(1), 0, kTolerance);
+  EXPECT_NEAR(later(4), kMs / 2, kTolerance);
+  EXPECT_NEAR(later(16), kMs, kTolerance) << "as measured, with a CTA on every fourth SM";
+  EXPECT_NEAR(later(64), kMs, kTolerance);
 }
 
 TEST(Start, OnlyCtasWithTokensCrowdIt) {

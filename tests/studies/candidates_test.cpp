@@ -37,8 +37,10 @@ std::vector<workloads::Workload> shapes() {
   return all;
 }
 
-TEST(Candidates, AreNeverPredictedBelowTheirBound) {
-  const Target target = own_kernels();
+class Bounds : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Bounds, AreNeverAboveWhatIsPredicted) {
+  const Target target = tests::own_kernels(GetParam());
   std::size_t looked_at = 0;
   std::vector<workloads::Workload> all = shapes();
   for (workloads::Workload& w : testing::battery()) all.push_back(std::move(w));
@@ -65,6 +67,8 @@ TEST(Candidates, AreNeverPredictedBelowTheirBound) {
   }
   EXPECT_GT(looked_at, 1000U);
 }
+
+INSTANTIATE_TEST_SUITE_P(OfCandidates, Bounds, ::testing::Values("h100-sxm-calibrated", "h200-calibrated"));
 
 TEST(Candidates, TheChoiceSaysItsKernelAndIsNoSlowerThanThePlainSplit) {
   const Target target = own_kernels();
