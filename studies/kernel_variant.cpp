@@ -188,8 +188,7 @@ class Writer {
     const bool single = probed_.resources.front().single_item;
     add("single_item_fixed", "ns", by_cluster([&](std::int32_t c) { return single ? around_cold(c, false) : 0.0; }));
     for (const std::int32_t c : probed_.clusters) {
-      // Group kernels' waves, whose K and V are in L2, are told apart into what their starts take from memory and the
-      // rest.
+      // Of group kernels what waves take longer is counted from what their starts take with K and V in DRAM.
       warm_fixed_.push_back(std::max(0.0, single ? around(c, false) : empty(c) + (shares_tiles() ? more : warm)));
     }
     if (single) table();
