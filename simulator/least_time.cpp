@@ -95,8 +95,7 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
 
 /// Of any list's last item at the end: of warps with parts of their list no item may have to be combined of pieces.
 double LeastTime::least_end() const {
-  return last_end_seconds(kernel_, kernel_.warps_alone ? 0 : kernel_.combine_seconds) +
-         work_.row_seconds * work_.heights.front() + work_.last_issue_seconds;
+  return last_end_seconds(kernel_, 0) + work_.row_seconds * work_.heights.front() + work_.last_issue_seconds;
 }
 
 void LeastTime::add_items(std::int64_t lists, double tokens, double shortest, double longest) {

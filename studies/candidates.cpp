@@ -89,7 +89,7 @@ class Collector {
     workers_ = bounds.workers();
     if (kernel.most_tokens > 0) {
       if (facts_.longest <= kernel.most_tokens) add_candidate(whole_, bounds.whole());
-      if (simulator::takes_parts(kernel) && facts_.single_query && !facts_.windowed) add_held_parts(bounds);
+      if (simulator::takes_parts(kernel) && facts_.single_query) add_held_parts(bounds);
       return;
     }
     if (kernel.warps_alone && facts_.single_query) return add_long_lists(bounds);  // others have single-item kernels
@@ -187,8 +187,10 @@ class Collector {
                  [&](Merging merging) { return bound(i, merging); });
     }
   }
-  /// Parts that the kernel holds, as far as all are resident.
+  /// Parts that the kernel holds, as far as all are resident. Of windows no bound is known: those of rings, which share
+  /// the memory, are above what such kernels take.
   void add_held_parts(KernelBounds& bounds) {
+    if (facts_.windowed) return;
     const auto fits = [&](std::int32_t tokens, std::int64_t lists) {
       return tokens <= kernel_->most_tokens && tokens < facts_.longest && lists <= workers_;
     };

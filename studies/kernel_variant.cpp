@@ -189,7 +189,7 @@ class Writer {
     add("single_item_fixed", "ns", by_cluster([&](std::int32_t c) { return single ? around_cold(c, false) : 0.0; }));
     for (const std::int32_t c : probed_.clusters) {
       // Of group kernels what waves take longer is counted from what their starts take with K and V in DRAM.
-      warm_fixed_.push_back(std::max(0.0, single ? around(c, false) : empty(c) + (shares_tiles() ? more : warm)));
+      wave_fixed_.push_back(std::max(0.0, single ? around(c, false) : empty(c) + (shares_tiles() ? more : warm)));
     }
     if (single) table();
   }
@@ -201,10 +201,10 @@ class Writer {
     for (const std::int32_t c : probed_.clusters) {
       const double first = alone() ? times_.at(c, true, ProbeKind::unhidden, 2) - times_.chain(1, true)
                                    : times_.first(c, true, ProbeKind::unhidden);
-      warm_fixed_.push_back(std::max(0.0, first - times_.chain(1, true) - latency_ - stream(c, true) - launch_));
+      wave_fixed_.push_back(std::max(0.0, first - times_.chain(1, true) - latency_ - stream(c, true) - launch_));
     }
     Json fixed = Json::array();
-    for (const double warm : warm_fixed_) fixed.push_back(rounded(warm));
+    for (const double warm : wave_fixed_) fixed.push_back(rounded(warm));
     add("fixed", "ns", fixed);
     edge();
     add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
@@ -318,7 +318,7 @@ class Writer {
     const double edge = probed_.masked ? list_.value("edge").get<double>() : 0;
     const double dispatch = wave_workers(i) * base_.launch_seconds_per_cta * 1e9;
     const double combine = alone() ? list_.value("combine").get<double>() : 0;  // of no lone warp's item
-    return dispatch + warm_fixed_[i] - combine + latency_ + transfer(cluster) * tokens + edge +
+    return dispatch + wave_fixed_[i] - combine + latency_ + transfer(cluster) * tokens + edge +
            times_.chain(1, probed_.masked) * (least + (1 - least) * tokens);
   }
 
@@ -371,7 +371,7 @@ class Writer {
   double launch_ = 0;
   double latency_ = 0;
   double farther_ = 0;              ///< memory is than L2, for a launch's first loads
-  std::vector<double> warm_fixed_;  ///< of each size of clusters, what is fixed_key() for K and V in L2
+  std::vector<double> wave_fixed_;  ///< of each size of clusters, what fixed_key() is to a wave, with K and V in L2
   ConstantList list_;
 };
 

@@ -40,7 +40,7 @@ std::vector<workloads::Workload> shapes() {
 class Bounds : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Bounds, AreNeverAboveWhatIsPredicted) {
-  const Target target = tests::own_kernels(GetParam());
+  const Target target = own_kernels(GetParam());
   std::size_t looked_at = 0;
   std::vector<workloads::Workload> all = shapes();
   for (workloads::Workload& w : testing::battery()) all.push_back(std::move(w));
