@@ -75,20 +75,11 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   return kernel;
 }
 
-/// What the kernel for lists of one item takes of an SM, if there is one.
-void take_single_item_resources(const KernelProfile& kernel, KernelProfile& result) {
-  if (kernel.single_item_registers_per_thread > 0) {
-    result.registers_per_thread = kernel.single_item_registers_per_thread;
-  }
-  if (kernel.single_item_shared_bytes > 0) result.shared_bytes = kernel.single_item_shared_bytes;
-}
-
-/// Whichever of a config's two kernels runs a plan.
+/// Whichever of a config's two kernels runs a plan: the more that either takes leaves room for one.
 bool fits(const Machine& machine, const KernelProfile& kernel) {
-  KernelProfile single = kernel;
-  take_single_item_resources(kernel, single);
-  return resident_workers(machine, kernel.cluster, ctas_per_sm(machine, kernel)) > 0 &&
-         resident_workers(machine, kernel.cluster, ctas_per_sm(machine, single)) > 0;
+  const std::int32_t registers = std::max(kernel.registers_per_thread, kernel.single_item_registers_per_thread);
+  const std::int64_t shared = std::max(kernel.shared_bytes, kernel.single_item_shared_bytes);
+  return resident_workers(machine, kernel.cluster, ctas_per_sm(machine, kernel.threads, registers, shared)) > 0;
 }
 
 /// Elements of the KV heads that kernels read in pairs (gpu/kernels/instances.cuh).
@@ -205,7 +196,10 @@ void take_single_item_costs(const KernelProfile& kernel, const Workload& workloa
     result.merge_seconds_per_split = kernel.single_item_merge_seconds_per_split;
     result.merge_batch_seconds = kernel.single_item_merge_batch_seconds;
   }
-  take_single_item_resources(kernel, result);
+  if (kernel.single_item_registers_per_thread > 0) {
+    result.registers_per_thread = kernel.single_item_registers_per_thread;
+  }
+  if (kernel.single_item_shared_bytes > 0) result.shared_bytes = kernel.single_item_shared_bytes;
   result.fewer_rows_seconds *= rows_left(kernel, workload.geometry.group());
   result.epilogue_seconds += result.fewer_rows_seconds;
 }

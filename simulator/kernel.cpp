@@ -129,16 +129,20 @@ double first_prologue_seconds(const Machine& machine, const KernelProfile& kerne
 }
 
 std::int32_t ctas_per_sm(const Machine& machine, const KernelProfile& kernel) {
+  return ctas_per_sm(machine, kernel.threads, kernel.registers_per_thread, kernel.shared_bytes);
+}
+
+std::int32_t ctas_per_sm(const Machine& machine, std::int32_t threads, std::int32_t registers_per_thread,
+                         std::int64_t shared_bytes) {
   constexpr std::int32_t warp = 32;
   constexpr std::int64_t register_unit = 256;  // CUDA occupancy calculator, compute capability 8.0 and later
-  const std::int64_t warps = (kernel.threads + warp - 1) / warp;
+  const std::int64_t warps = (threads + warp - 1) / warp;
   const std::int64_t registers_per_warp =
-      (static_cast<std::int64_t>(kernel.registers_per_thread) * warp + register_unit - 1) / register_unit *
-      register_unit;
-  if (kernel.shared_bytes > machine.shared_bytes_per_cta) return 0;
+      (static_cast<std::int64_t>(registers_per_thread) * warp + register_unit - 1) / register_unit * register_unit;
+  if (shared_bytes > machine.shared_bytes_per_cta) return 0;
   std::int64_t most = std::min<std::int64_t>(machine.ctas_per_sm_limit, machine.threads_per_sm / (warps * warp));
   most = std::min(most, machine.registers_per_sm / (warps * registers_per_warp));
-  const std::int64_t shared = kernel.shared_bytes + machine.shared_bytes_reserved;
+  const std::int64_t shared = shared_bytes + machine.shared_bytes_reserved;
   if (shared > 0) most = std::min(most, machine.shared_bytes_per_sm / shared);
   return static_cast<std::int32_t>(most);
 }

@@ -150,6 +150,9 @@ double first_prologue_seconds(const Machine& machine, const KernelProfile& kerne
 /// CTAs of the kernel that fit on one SM: the least of threads, registers (allocated per warp in units of 256), shared
 /// memory (1 KB reserved per CTA on NVIDIA) and the CTA limit. 0 if even one does not fit.
 std::int32_t ctas_per_sm(const Machine& machine, const KernelProfile& kernel);
+/// The same of a CTA that takes so much.
+std::int32_t ctas_per_sm(const Machine& machine, std::int32_t threads, std::int32_t registers_per_thread,
+                         std::int64_t shared_bytes);
 
 /// Costs of a compiled config that depend on the size of its clusters.
 struct ClusterCosts {
