@@ -60,6 +60,12 @@ Breakdown finish_breakdown(const Breakdown& slot_seconds, const MergeCost& merge
   return parts;
 }
 
+/// A slower clock is not looked at where what it makes longer is made so by less than this share of all. The order in
+/// which CTAs end, which no prediction knows, changes as much.
+constexpr double kSameClock = 0.002;
+
+double clocked_seconds(const Breakdown& parts) { return parts.ramp + parts.compute; }
+
 /// Time of what DRAM must move at its peak: K and V as counted, Q and the output once. Beside long queries Q and the
 /// output are as much as K and V, and no stream carries them.
 double least_dram_seconds(const workloads::Workload& workload, const Machine& machine, const Work& work,
@@ -170,11 +176,12 @@ std::optional<Timeline> Simulation::run(double limit_seconds) {
     result.slot_seconds.stream += (least - timeline.seconds) * all;
     timeline.seconds = least;
   }
-  if (const double clock = clock_share(workload_, plan_, timeline, machine_, kernel_); clock < 1) {
+  timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
+  const double clock = clock_share(workload_, plan_, timeline, machine_, kernel_);
+  if ((1 - clock) * clocked_seconds(timeline.breakdown) > kSameClock * timeline.seconds) {
     const Machine slower = with_overrides(machine_, {.clock_hz = clock * machine_.clock_hz});
     return Simulation(workload_, plan_, slower, kernel_, options_).run(limit_seconds);
   }
-  timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
   if (options_.spans) timeline.spans = result.spans;
   for (schedules::Span& span : timeline.spans) {
     if (span.item < 0) continue;

@@ -173,7 +173,9 @@ class Search {
       if (!waiting_.empty()) planned = waiting_.front()->seconds().expected;
       if (next_ < candidates_.size() && planned_ < kMostPlanned) unplanned = candidates_[next_].seconds.expected;
       if (std::min(planned, unplanned) >= (1 + kHopeless) * fastest_.seconds()) break;
-      if (unplanned < planned) {
+      // Of plans that are good enough the first one is, unless another is expected to be faster by what counts.
+      const double ahead = planned <= enough_seconds_ ? 1 + kSettled : 1;
+      if (unplanned * ahead < planned) {
         plan(candidates_[next_++]);
       } else {
         simulate_first();

@@ -66,6 +66,25 @@ TEST(Energy, AboveThePowerLimitClocksGoDownUntilCallsTakeNoMore) {
   EXPECT_EQ(simulate(workload, plan, machine, kernel).seconds, seconds) << "no clock is slow enough";
 }
 
+// The same with arithmetic that takes a thousandth of the memory's time, and an SM that takes the power.
+TEST(Energy, AClockThatChangesLittleIsNotLookedAt) {
+  Machine machine = toy::machine(1);
+  machine.energy = EnergyConstants{1, 9, 0, 0, 0, 0};
+  const workloads::Workload workload = toy::workload({1000});
+  const schedules::Plan plan = toy::one_cta_each(workload);
+  KernelProfile kernel = toy::kernel(1);
+  kernel.mma_rows = 8;
+  const auto seconds = [&](double flops, double watts) {
+    machine.mma_sync_flops = flops;
+    machine.energy->limit_watts = watts;
+    return simulate(workload, plan, machine, kernel).seconds;
+  };
+  for (const double watts : {9.0, 5.5}) {
+    EXPECT_EQ(seconds(8e13, watts), seconds(8e13, 11)) << watts;
+    EXPECT_GT(seconds(8e8, watts), 1.01 * seconds(8e8, 11)) << watts;
+  }
+}
+
 TEST(Energy, IsUnknownWithoutConstantsAndOnCudaCores) {
   const workloads::Workload workload = toy::workload({1000});
   const schedules::Plan plan = toy::one_cta_each(workload);
