@@ -65,6 +65,7 @@ Machine clustered(const Machine& machine, std::int32_t cluster, std::int32_t per
   if (cluster <= 1) return result;
   result.sms = (resident_workers(machine, cluster, per_sm) + per_sm - 1) / per_sm;
   result.sms_per_gpc = {result.sms};
+  result.gpc_of_sm.clear();
   // Rates of the whole machine are those of the SMs that clusters can use.
   const double used = static_cast<double>(result.sms) * cluster / machine.sms;
   result.sm_bytes_per_second *= cluster;

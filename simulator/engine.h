@@ -21,6 +21,8 @@ struct EngineOptions {
   double next_list_seconds = 0;        ///< for a persistent CTA to learn of its next list
   bool item_ends = false;              ///< fill in EngineResult::item_end
   bool spans = false;
+  /// Not -1: CTAs go to GPC after GPC from this one on (place_by_gpc), which limits what they take in.
+  std::int32_t first_gpc = -1;
   /// The run is given up once what is left to read, at most_bytes_per_second, cannot be read by then.
   double limit_seconds = std::numeric_limits<double>::infinity();
   double most_bytes_per_second = 0;

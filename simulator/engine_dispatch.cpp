@@ -28,8 +28,14 @@ void add_column(std::vector<std::int32_t>& rows, std::int32_t width, const std::
 }  // namespace
 
 void Engine::prepare_classes() {
-  place_first_wave(*machine_, options_.ctas_per_sm, std::min(plan_->lists(), resident_ctas()), sm_of_cta_);
+  const std::int32_t first_wave = std::min(plan_->lists(), resident_ctas());
+  if (options_.first_gpc < 0) {
+    place_first_wave(*machine_, options_.ctas_per_sm, first_wave, sm_of_cta_);
+  } else {
+    place_by_gpc(*machine_, first_wave, options_.first_gpc, sm_of_cta_);
+  }
   find_port_kinds();
+  limits_.gpc_bytes_per_second = machine_->gpc_bytes_per_second;
   limits_.side_bytes_per_second = machine_->side_bytes_per_second;
   const auto per_sm = static_cast<std::size_t>(options_.ctas_per_sm);
   limits_.law = work_->law;
@@ -61,7 +67,7 @@ void Engine::find_port_kinds() {
       if (has_tokens(*plan_, static_cast<std::int32_t>(cta))) reading_sms_.push_back(sm_of_cta_[cta]);
     }
   }
-  limits_.kinds = port_kinds(*machine_, reading_sms_, plan_->lists() > resident_ctas());
+  limits_.kinds = port_kinds(*machine_, reading_sms_, plan_->lists() > resident_ctas(), options_.first_gpc >= 0);
 }
 
 /// Whether the waves of the plan's lists fall out of step by themselves: those of kernels with rings whose lists are

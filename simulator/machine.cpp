@@ -171,6 +171,9 @@ void read_constants(Machine& machine, Constants& constants) {
   if (const auto rate = constants.optional_number("side_bandwidth", "GB/s", 1e9, 1, 1e6)) {
     machine.side_bytes_per_second = *rate;
   }
+  if (const auto rate = constants.optional_number("gpc_bandwidth", "GB/s", 1e9, 1, 1e6)) {
+    machine.gpc_bytes_per_second = *rate;
+  }
   machine.dispatch_order = constants.optional_integers("dispatch_order", "SM", 0, 100'000);
   machine.energy = read_energy(constants);
   constants.finish();

@@ -93,6 +93,8 @@ struct Machine {
   /// one side.
   std::vector<std::int32_t> side_of_sm;
   double side_bytes_per_second = std::numeric_limits<double>::infinity();
+  /// Most that the SMs of one GPC take in together.
+  double gpc_bytes_per_second = std::numeric_limits<double>::infinity();
   /// SMs in the order in which they fill: a launch of N CTAs of which an SM holds one has the first N.
   std::vector<std::int32_t> dispatch_order;
   /// Read bandwidth by number of active SMs, for machines where it was measured (index 0: one SM). Empty: Little's law.

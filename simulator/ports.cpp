@@ -31,6 +31,7 @@ struct Load {
   std::int32_t sms = 0;
   std::int32_t ctas = 0;
   std::int32_t side = 0;
+  std::int32_t gpc = 0;
   auto operator<=>(const Load&) const = default;
 };
 
@@ -50,7 +51,7 @@ double evenness(const MemoryLaw& law, double level, std::span<const StreamClass>
 /// Loads of both sides apart, each sorted: the same if it makes no difference on which side a CTA is.
 bool alike(const std::vector<Load>& loads) {
   std::array<std::vector<Load>, 2> of_side;
-  for (const Load& load : loads) of_side[static_cast<std::size_t>(load.side)].push_back({load.sms, load.ctas, 0});
+  for (const Load& load : loads) of_side[static_cast<std::size_t>(load.side)].push_back({load.sms, load.ctas, 0, 0});
   for (std::vector<Load>& side : of_side) std::sort(side.begin(), side.end());
   return of_side[0] == of_side[1];
 }
@@ -118,17 +119,20 @@ double port_spread(const Machine& machine) {
   return apart / rates;
 }
 
-PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait) {
-  if (machine.port_of_sm.empty()) return {{1}, {}, {}};
+PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait, bool by_gpc) {
+  if (machine.port_of_sm.empty()) return {{1}, {}, {}, {}};
   std::vector<Load> loads = port_loads(machine, sm_of_cta);
   const bool sides = !machine.side_of_sm.empty() && (lists_wait || !alike(loads));
   if (!sides) {
     for (Load& load : loads) load.side = 0;
   }
+  for (std::size_t sm = 0; by_gpc && sm < machine.port_of_sm.size(); ++sm) {
+    loads[static_cast<std::size_t>(machine.port_of_sm[sm])].gpc = machine.gpc_of_sm[sm];
+  }
   std::vector<Load> kinds = loads;
   std::sort(kinds.begin(), kinds.end());
   kinds.erase(std::unique(kinds.begin(), kinds.end()), kinds.end());
-  PortKinds result{std::vector<double>(kinds.size(), 0), {}, std::vector<std::int32_t>(machine.port_of_sm.size())};
+  PortKinds result{std::vector<double>(kinds.size(), 0), {}, {}, std::vector<std::int32_t>(machine.port_of_sm.size())};
   std::vector<std::int32_t> kind_of_port;
   kind_of_port.reserve(loads.size());
   for (const Load& load : loads) {
@@ -136,13 +140,27 @@ PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of
     kind_of_port.push_back(static_cast<std::int32_t>(kind));
     result.ports[static_cast<std::size_t>(kind)] += 1;
   }
-  if (sides) {
-    for (const Load& load : kinds) result.sides.push_back(load.side);
+  for (const Load& load : kinds) {
+    if (sides) result.sides.push_back(load.side);
+    if (by_gpc) result.gpcs.push_back(load.gpc);
   }
   for (std::size_t sm = 0; sm < machine.port_of_sm.size(); ++sm) {
     result.kind_of_sm[sm] = kind_of_port[static_cast<std::size_t>(machine.port_of_sm[sm])];
   }
   return result;
+}
+
+void cap_by_gpcs(const PortKinds& kinds, double gpc_bytes_per_second, std::span<StreamClass> classes) {
+  if (kinds.gpcs.empty()) return;
+  static thread_local std::vector<double> ctas;
+  ctas.assign(static_cast<std::size_t>(*std::max_element(kinds.gpcs.begin(), kinds.gpcs.end())) + 1, 0);
+  const auto of_gpc = [&](std::size_t i) -> double& {
+    return ctas[static_cast<std::size_t>(kinds.gpcs[i % kinds.gpcs.size()])];
+  };
+  for (std::size_t i = 0; i < classes.size(); ++i) of_gpc(i) += classes[i].ctas;
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (of_gpc(i) > 0) classes[i].cap = std::min(classes[i].cap, gpc_bytes_per_second / of_gpc(i));
+  }
 }
 
 void share_by_sides(const MemoryLaw& law, const PortKinds& kinds, double side_bytes_per_second, double level,

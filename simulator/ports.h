@@ -11,11 +11,12 @@
 
 namespace splitwave::simulator {
 
-/// Ports that are alike: as many SMs behind them, as many CTAs of the first wave, and on the same side of the chip
-/// where that makes a difference.
+/// Ports that are alike: as many SMs behind them, as many CTAs of the first wave, and on the same side of the chip and
+/// of the same GPC where that makes a difference.
 struct PortKinds {
   std::vector<double> ports;             ///< of each kind; at least one entry
   std::vector<std::int32_t> sides;       ///< 0 or 1, of each kind; empty where it makes no difference
+  std::vector<std::int32_t> gpcs;        ///< of each kind; empty where it makes no difference
   std::vector<std::int32_t> kind_of_sm;  ///< empty where there is one kind
 };
 
@@ -25,7 +26,13 @@ double port_spread(const Machine& machine);
 
 /// Sorts the machine's ports by what the first wave puts behind them, and by side unless both sides have the same ports
 /// and no list waits for a CTA to end. One kind if nothing is known of ports. sm_of_cta: of the first wave's CTAs.
-PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait);
+/// by_gpc: also by GPC.
+PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait,
+                     bool by_gpc = false);
+
+/// Lowers the caps of `classes`, class i behind ports of kind i % kinds.ports.size(), to an equal share of what the
+/// CTAs of their GPC may take in together. Nothing if the kinds have no GPCs.
+void cap_by_gpcs(const PortKinds& kinds, double gpc_bytes_per_second, std::span<StreamClass> classes);
 
 /// Changes the rates of `classes`, class i behind ports of kind i % kinds.ports.size(), from equal shares of the memory
 /// to what the sides of the chip let through: at most `side_bytes_per_second` each from DRAM, and as far as requests

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <vector>
 
 #include "base/error.h"
 #include "simulator/alternatives.h"
@@ -12,6 +14,7 @@
 #include "simulator/energy.h"
 #include "simulator/engine.h"
 #include "simulator/merge.h"
+#include "simulator/placement.h"
 #include "simulator/simulation.h"
 #include "simulator/traffic.h"
 
@@ -64,7 +67,9 @@ Breakdown finish_breakdown(const Breakdown& slot_seconds, const MergeCost& merge
 /// which CTAs end, which no prediction knows, changes as much.
 constexpr double kSameClock = 0.002;
 
-double clocked_seconds(const Breakdown& parts) { return parts.ramp + parts.compute; }
+double clocked_seconds(const Breakdown& parts) {
+  return parts.ramp + parts.compute;
+}
 
 /// Time of what DRAM must move at its peak: K and V as counted, Q and the output once. Beside long queries Q and the
 /// output are as much as K and V, and no stream carries them.
@@ -154,12 +159,40 @@ EngineOptions Simulation::engine_options(double limit_seconds) {
   return engine;
 }
 
+/// Byte/s that the CTAs of an SM ask for at most.
+double Simulation::most_of_sm() const {
+  double rate = work_.law.lone_rate();
+  const auto alone = [](const TokenSeconds& a, const TokenSeconds& b) { return a.alone < b.alone; };
+  const auto least = std::min_element(work_.seconds_per_byte.begin(), work_.seconds_per_byte.end(), alone);
+  if (least != work_.seconds_per_byte.end() && least->alone > 0) rate = std::min(rate, 1 / least->alone);
+  return std::min(per_sm_ * rate, work_.sm_bytes_per_second);
+}
+
+/// A launch begins with another GPC than the one before, by what ran in between: the middle one of three, a third of
+/// the GPCs apart, stands for all.
 std::optional<Timeline> Simulation::run(double limit_seconds) {
+  const std::int32_t slots = machine().sms * per_sm_;
+  const std::int32_t workers = engine_options(limit_seconds).workers;
+  const std::int32_t ctas = std::min(plan().lists(), workers > 0 ? std::min(workers, slots) : slots);
+  if (!crowds_gpcs(machine(), plan(), ctas, work_.bytes_per_token, most_of_sm())) return run_from(-1, limit_seconds);
+  std::vector<std::optional<Timeline>> runs;
+  for (const std::int32_t first_gpc : first_gpcs(machine())) runs.push_back(run_from(first_gpc, limit_seconds));
+  const auto seconds = [](const std::optional<Timeline>& one) {
+    return one ? one->seconds : std::numeric_limits<double>::infinity();
+  };
+  std::sort(runs.begin(), runs.end(), [&](const auto& a, const auto& b) { return seconds(a) < seconds(b); });
+  // One that was given up may be the middle one.
+  if (!runs[2] && seconds(runs[1]) > limit_seconds) return std::nullopt;
+  return runs[1];
+}
+
+std::optional<Timeline> Simulation::run_from(std::int32_t first_gpc, double limit_seconds) {
   static thread_local EngineResult result;
   const std::int32_t slots = machine().sms * per_sm_;
   const bool in_kernel = !plan().merges.empty() && plan().merge != schedules::MergeKind::kernel && !machine().cpu;
   EngineOptions engine = engine_options(limit_seconds);
   engine.item_ends = in_kernel;
+  engine.first_gpc = first_gpc;
   if (!run_lists(plan(), machine(), kernel_, work_, engine, result)) return std::nullopt;
   const MergeCost merge = merge_cost(workload(), plan(), machine(), kernel_, slots, result, options_.spans);
   Timeline timeline;
@@ -180,7 +213,7 @@ std::optional<Timeline> Simulation::run(double limit_seconds) {
   const double clock = clock_share(workload_, plan_, timeline, machine_, kernel_);
   if ((1 - clock) * clocked_seconds(timeline.breakdown) > kSameClock * timeline.seconds) {
     const Machine slower = with_overrides(machine_, {.clock_hz = clock * machine_.clock_hz});
-    return Simulation(workload_, plan_, slower, kernel_, options_).run(limit_seconds);
+    return Simulation(workload_, plan_, slower, kernel_, options_).run_from(first_gpc, limit_seconds);
   }
   if (options_.spans) timeline.spans = result.spans;
   for (schedules::Span& span : timeline.spans) {

@@ -59,6 +59,9 @@ class Simulation {
   const Machine& machine() const { return clusters_ ? *clusters_ : machine_; }
   const LeastSeconds& least();
   EngineOptions engine_options(double limit_seconds);
+  double most_of_sm() const;
+  /// From the GPC on that a launch fills first; -1: it makes no difference.
+  std::optional<schedules::Timeline> run_from(std::int32_t first_gpc, double limit_seconds);
 
   const workloads::Workload& workload_;
   const schedules::Plan& plan_;

@@ -32,8 +32,9 @@ bool same_limits(const StreamLimits& a, const StreamLimits& b) {
          x.queue_seconds == y.queue_seconds && x.asymptote == y.asymptote && x.plateau == y.plateau &&
          x.dram_share == y.dram_share && x.l2_bytes_per_second == y.l2_bytes_per_second && x.by_sms.empty() &&
          y.by_sms.empty() && a.sm_bytes_per_second == b.sm_bytes_per_second && a.sms == b.sms && a.per_sm == b.per_sm &&
-         a.kinds.ports == b.kinds.ports && a.kinds.sides == b.kinds.sides &&
-         a.side_bytes_per_second == b.side_bytes_per_second && a.arithmetic_cap == b.arithmetic_cap;
+         a.kinds.ports == b.kinds.ports && a.kinds.sides == b.kinds.sides && a.kinds.gpcs == b.kinds.gpcs &&
+         a.side_bytes_per_second == b.side_bytes_per_second && a.gpc_bytes_per_second == b.gpc_bytes_per_second &&
+         a.arithmetic_cap == b.arithmetic_cap;
 }
 
 }  // namespace
@@ -64,9 +65,10 @@ void Streams::reset(const StreamLimits& limits, std::size_t slots) {
   const std::size_t count = limits.arithmetic_cap.size();
   classes_.assign(count, {});
   sm_share_.resize(count);
+  cap_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     sm_share_[i] = limits.sm_bytes_per_second / limits.sharers(i);
-    classes_[i].cap = std::min(sm_share_[i], limits.arithmetic_cap[i]);
+    cap_[i] = std::min(sm_share_[i], limits.arithmetic_cap[i]);
     classes_[i].port = static_cast<std::int32_t>(i % limits.kinds.ports.size());
   }
   ctas_.assign(count, 0);
@@ -151,7 +153,11 @@ void Streams::detach(std::int32_t stream_class) {
 /// Fills in the rates of the present state. Returns their common level.
 double Streams::compute(Rate* rates) {
   const StreamLimits& limits = table_->limits;
-  for (std::size_t i = 0; i < classes_.size(); ++i) classes_[i].ctas = ctas_[i];
+  for (std::size_t i = 0; i < classes_.size(); ++i) {
+    classes_[i].ctas = ctas_[i];
+    classes_[i].cap = cap_[i];
+  }
+  cap_by_gpcs(limits.kinds, limits.gpc_bytes_per_second, classes_);
   const double level = share_bandwidth(limits.law, classes_);
   share_by_sides(limits.law, limits.kinds, limits.side_bytes_per_second, level, classes_);
   share_by_ports(limits.law, limits.kinds, level, classes_);

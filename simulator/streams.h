@@ -20,8 +20,9 @@ struct StreamLimits {
   double sm_bytes_per_second = 0;
   std::int32_t sms = 0;
   std::int32_t per_sm = 1;
-  PortKinds kinds = {{1}, {}, {}};
+  PortKinds kinds = {{1}, {}, {}, {}};
   double side_bytes_per_second = std::numeric_limits<double>::infinity();
+  double gpc_bytes_per_second = std::numeric_limits<double>::infinity();
   std::vector<double> arithmetic_cap;  ///< per class, byte/s; infinity where arithmetic is no limit
   /// CTAs that stream on the SM of one of this class.
   double sharers(std::size_t stream_class) const {
@@ -110,6 +111,7 @@ class Streams {
   std::uint64_t resets_ = 0;
   bool keeps_ = false;
   std::vector<StreamClass> classes_;
+  std::vector<double> cap_;         ///< per class: of its own
   std::vector<double> sm_share_;    ///< per class: bytes/s of its SM's
   std::vector<std::int32_t> ctas_;  ///< per class
   std::vector<Rate> rates_;         ///< per class, of a state that the table does not keep

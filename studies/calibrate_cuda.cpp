@@ -159,6 +159,20 @@ std::vector<std::int32_t> large_cluster_sms(const std::vector<std::int32_t>& gpc
   return sizes;
 }
 
+/// What the SMs of a GPC take in together, where such groups are known.
+void calibrate_gpcs(Work& work, const std::vector<std::int32_t>& gpc_of_sm) {
+  const std::vector<std::vector<std::int32_t>> gpcs = members_of(gpc_of_sm);
+  const std::vector<double> rates = gpu::stream_groups(gpcs);
+  for (std::size_t i = 0; i < gpcs.size(); ++i) {
+    work.point("gpc_read", static_cast<std::int32_t>(gpcs[i].size()), rates[i] * 1e-9, "GB/s");
+  }
+  const auto [least, most] = std::minmax_element(rates.begin(), rates.end());
+  if (*most <= 0) return;
+  work.add(
+      "gpc_bandwidth", *most * 1e-9, "GB/s",
+      fmt::format("SMs of one GPC that read alone, 224 KiB in flight each; least of the GPCs {:.4g}", *least * 1e-9));
+}
+
 /// Short replays of launches whose K and V stay in L2.
 gpu::MeasureOptions probe_options() {
   gpu::MeasureOptions options;
@@ -255,6 +269,7 @@ void calibrate_placement(Work& work) {
                 "SMs of each GPC among which clusters of more than two find room; " + how);
   work.add_list("sms_per_gpc", sizes, "SM", how);
   work.add_list("gpc_of_sm", gpcs, "1", how);
+  calibrate_gpcs(work, gpcs);
 }
 
 /// Of the device, with what is known of it from the machine `base`.

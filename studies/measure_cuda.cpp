@@ -42,7 +42,7 @@ bool checked(const Workload& workload) {
 
 gpu::MeasureOptions measure_options(const TimingBudget& budget) {
   gpu::MeasureOptions options;
-  options.replays = std::max(options.replays, budget.samples);
+  options.replays = budget.samples;
   return options;
 }
 

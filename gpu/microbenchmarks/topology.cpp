@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/microbenchmarks/topology.h"
 
+#include <algorithm>
+#include <numeric>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "gpu/device.h"
 #include "gpu/launch.h"
@@ -14,6 +17,7 @@ namespace {
 
 constexpr std::int32_t kClusterLaunches = 40;
 constexpr std::uint32_t kHoldNanoseconds = 20'000;
+constexpr std::int32_t kGroupLaunches = 3;  ///< one may be disturbed, and two CTAs may come to one SM
 
 /// Shared memory of which an SM has room for so many CTAs and no more.
 std::int32_t shared_for(std::int32_t per_sm) {
@@ -100,8 +104,28 @@ std::vector<ClusterPlaces> place_clusters() {
   return result;
 }
 
+namespace {
+
+/// Rings of 224 KiB on the SMs for which `reads` is true, from a part of the pool that changes with `number`.
+template <typename Reads>
+StreamLaunch stream_on(const ReadPool& pool, std::int32_t sms, std::int32_t number, Reads reads) {
+  StreamLaunch launch;
+  launch.data = pool.data();
+  launch.ctas = sms;
+  launch.bytes_in_flight = 224 * kKiB;
+  launch.region_stride = launch.region_bytes = pool.bytes() / sms / launch.bytes_in_flight * launch.bytes_in_flight;
+  launch.offset = number * (kStreamBytesPerCta / launch.bytes_in_flight * launch.bytes_in_flight);
+  launch.active.assign(static_cast<std::size_t>((sms + 31) / 32), 0);
+  for (std::int32_t sm = 0; sm < sms; ++sm) {
+    if (reads(sm)) launch.active[static_cast<std::size_t>(sm / 32)] |= 1U << (sm % 32);
+  }
+  return launch;
+}
+
+}  // namespace
+
 std::vector<PortLaunch> stream_random_subsets(std::int32_t launches) {
-  const Device device = current_device();
+  const std::int32_t sms = current_device().sms;
   const Stream stream = make_stream();
   const ReadPool pool(stream.get());
   std::mt19937 random(1);
@@ -109,19 +133,26 @@ std::vector<PortLaunch> stream_random_subsets(std::int32_t launches) {
   std::vector<PortLaunch> result;
   for (std::int32_t i = 0; static_cast<std::int32_t>(result.size()) < launches; ++i) {
     if (i >= 2 * launches) throw DeviceError("CTAs of one wave keep coming to SMs that have one");
-    StreamLaunch launch;
-    launch.data = pool.data();
-    launch.ctas = device.sms;
-    launch.bytes_in_flight = 224 * 1024;
-    launch.region_stride = launch.region_bytes =
-        pool.bytes() / device.sms / launch.bytes_in_flight * launch.bytes_in_flight;
-    launch.offset = i * (kStreamBytesPerCta / launch.bytes_in_flight * launch.bytes_in_flight);
-    launch.active.assign(static_cast<std::size_t>((device.sms + 31) / 32), 0);
-    for (std::int32_t sm = 0; sm < device.sms; ++sm) {
-      if (reads(random)) launch.active[static_cast<std::size_t>(sm / 32)] |= 1U << (sm % 32);
-    }
-    std::optional<std::vector<double>> rates = stream_rates(launch, stream.get());
+    std::optional<std::vector<double>> rates =
+        stream_rates(stream_on(pool, sms, i, [&](std::int32_t /*sm*/) { return reads(random); }), stream.get());
     if (rates) result.push_back(std::move(*rates));
+  }
+  return result;
+}
+
+std::vector<double> stream_groups(std::span<const std::vector<std::int32_t>> groups) {
+  const std::int32_t sms = current_device().sms;
+  const Stream stream = make_stream();
+  const ReadPool pool(stream.get());
+  std::vector<double> result;
+  for (const std::vector<std::int32_t>& members : groups) {
+    const auto reads = [&](std::int32_t sm) { return std::find(members.begin(), members.end(), sm) != members.end(); };
+    double most = 0;
+    for (std::int32_t i = 0; i < kGroupLaunches; ++i) {
+      const std::optional<std::vector<double>> rates = stream_rates(stream_on(pool, sms, i, reads), stream.get());
+      if (rates) most = std::max(most, std::accumulate(rates->begin(), rates->end(), 0.0));
+    }
+    result.push_back(most);
   }
   return result;
 }

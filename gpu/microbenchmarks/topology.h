@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace splitwave::gpu {
@@ -26,5 +27,9 @@ std::vector<ClusterPlaces> place_clusters();
 /// SMs or 128 KiB the groups hardly show.
 using PortLaunch = std::vector<double>;
 std::vector<PortLaunch> stream_random_subsets(std::int32_t launches);
+
+/// Bytes per second that the SMs of each group take in together while no others read, one CTA of 224 KiB each: the most
+/// of some launches. 0 if none of them had one CTA on each SM.
+std::vector<double> stream_groups(std::span<const std::vector<std::int32_t>> groups);
 
 }  // namespace splitwave::gpu

@@ -31,6 +31,22 @@ TEST(Ports, AreAlikeByTheirSmsAndCtas) {
   EXPECT_EQ(port_kinds(Machine{}, some, false).ports, (std::vector<double>{1}));
 }
 
+TEST(Ports, OfAGpcTakeInTogetherWhatItLetsThrough) {
+  Machine machine = eight_sms();
+  machine.gpc_of_sm = {0, 0, 0, 0, 0, 0, 1, 1};
+  const std::vector<std::int32_t> all = {0, 1, 2, 3, 4, 5, 6, 7};
+  const PortKinds kinds = port_kinds(machine, all, false, true);
+  EXPECT_EQ(kinds.gpcs, (std::vector<std::int32_t>{1, 0}));
+  std::array classes = {StreamClass{2, 90, 0, 0}, StreamClass{6, 90, 0, 1}, StreamClass{0, 90, 0, 0},
+                        StreamClass{2, 10, 0, 1}};
+  cap_by_gpcs(kinds, 240, classes);
+  EXPECT_EQ(classes[0].cap, 90);
+  EXPECT_EQ(classes[1].cap, 30);
+  EXPECT_EQ(classes[3].cap, 10);
+  cap_by_gpcs(PortKinds{{2}, {}, {}, {}}, 1, classes);
+  EXPECT_EQ(classes[0].cap, 90) << "nothing is known of GPCs";
+}
+
 TEST(Ports, SetSmsApartByHowManyShareThem) {
   EXPECT_EQ(port_spread(Machine{}), 0);
   Machine machine;
@@ -45,7 +61,7 @@ TEST(Ports, ShareASaturatedMemoryEquallyAndLoseNothing) {
   law.plateau = 4.567e12;
   law.bytes_in_flight = 1e6;  // 132 MB in flight: queues everywhere
   std::array classes = {StreamClass{24, 1e12, 10e9, 0}, StreamClass{108, 1e12, 10e9, 1}};
-  const PortKinds ports{{6, 18}, {}, {}};
+  const PortKinds ports{{6, 18}, {}, {}, {}};
   share_by_ports(law, ports, 10e9, classes);
   EXPECT_NEAR(total(classes), 1320e9, 1);
   EXPECT_NEAR(classes[0].rate * 24 / 6, classes[1].rate * 108 / 18, 1);  // each port the same
@@ -57,7 +73,7 @@ TEST(Ports, LeaveWhatKeepsFewRequestsWaiting) {
   law.plateau = 4.567e12;
   law.bytes_in_flight = 32e3;  // 4 MB in all
   std::array classes = {StreamClass{24, 1e12, 10e9, 0}, StreamClass{108, 1e12, 10e9, 1}};
-  const PortKinds ports{{6, 18}, {}, {}};
+  const PortKinds ports{{6, 18}, {}, {}, {}};
   share_by_ports(law, ports, 10e9, classes);
   EXPECT_EQ(classes[0].rate, 10e9);
   law.bytes_in_flight = 1e6;  // ... or CTAs that can hardly take more than they get
@@ -71,7 +87,7 @@ TEST(Ports, PassOnWhatAPortCannotUse) {
   law.plateau = 4.567e12;
   law.bytes_in_flight = 1e6;
   std::array classes = {StreamClass{4, 12e9, 10e9, 0}, StreamClass{100, 1e12, 10e9, 1}};
-  const PortKinds ports{{6, 18}, {}, {}};
+  const PortKinds ports{{6, 18}, {}, {}, {}};
   share_by_ports(law, ports, 10e9, classes);
   EXPECT_LE(classes[0].rate, 12e9);
   EXPECT_NEAR(total(classes), 1040e9, 1);
@@ -98,7 +114,7 @@ TEST(Sides, ArePartOfAKindWhereTheyDifferOrListsWait) {
 }
 
 TEST(Sides, LetNoMoreThroughThanTheirShareAndLeaveTheRestToTheOther) {
-  const PortKinds kinds{{12, 12}, {0, 1}, {}};
+  const PortKinds kinds{{12, 12}, {0, 1}, {}, {}};
   MemoryLaw law;
   law.plateau = 4.567e12;
   law.latency_seconds = 1e-6;
@@ -115,7 +131,7 @@ TEST(Sides, LetNoMoreThroughThanTheirShareAndLeaveTheRestToTheOther) {
 }
 
 TEST(Sides, LeaveWhatKeepsFewRequestsWaiting) {
-  const PortKinds kinds{{12, 12}, {0, 1}, {}};
+  const PortKinds kinds{{12, 12}, {0, 1}, {}, {}};
   MemoryLaw law;
   law.plateau = 4.567e12;
   law.latency_seconds = 1e-6;
@@ -123,12 +139,12 @@ TEST(Sides, LeaveWhatKeepsFewRequestsWaiting) {
   std::array classes = {StreamClass{40, 1e12, 30e9, 0}, StreamClass{20, 1e12, 30e9, 1}};
   share_by_sides(law, kinds, 2.5e12, 30e9, classes);
   EXPECT_EQ(classes[0].rate, 30e9);
-  share_by_sides(law, PortKinds{{24}, {}, {}}, 1e9, 30e9, classes);  // nothing is known of sides
+  share_by_sides(law, PortKinds{{24}, {}, {}, {}}, 1e9, 30e9, classes);  // nothing is known of sides
   EXPECT_EQ(classes[0].rate, 30e9);
 }
 
 TEST(Sides, GiveACtaNoMoreThanItsCap) {
-  const PortKinds kinds{{12, 12}, {0, 1}, {}};
+  const PortKinds kinds{{12, 12}, {0, 1}, {}, {}};
   MemoryLaw law;
   law.plateau = 4.567e12;
   law.latency_seconds = 1e-6;
