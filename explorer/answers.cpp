@@ -78,7 +78,7 @@ Json workload_json(const workloads::Workload& workload) {
 /// Adds the spans of a panel to the answer, and what the panel says of them to its JSON.
 void add_spans(const workloads::Workload& workload, const studies::Prediction& prediction, std::size_t panel,
                Json& json, std::vector<double>& numbers) {
-  const studies::PictureRows rows = studies::picture_rows(prediction.grid, prediction.timeline);
+  const studies::PictureRows rows = studies::picture_rows(prediction.grid, prediction.kernel, prediction.timeline);
   const reports::TracedRun run{"", &workload, &prediction.plan, &prediction.timeline, rows.sms, rows.slots_per_sm};
   const std::vector<schedules::Span> spans = reports::drawn_spans(run);
   const std::size_t drawn = std::min(spans.size(), kMostSpans);

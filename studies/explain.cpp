@@ -133,7 +133,7 @@ std::vector<std::int64_t> rounded_to_sum(std::span<const double> numbers, double
 }
 
 reports::TracedRun traced_run(const Explanation& e, const workloads::Workload& workload) {
-  const PictureRows rows = picture_rows(e.grid, e.timeline);
+  const PictureRows rows = picture_rows(e.grid, e.kernel, e.timeline);
   return {fmt::format("simulator: {} on {}, {}", e.plan.schedule, e.machine, e.workload),
           &workload,
           &e.plan,

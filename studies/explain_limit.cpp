@@ -26,7 +26,7 @@ struct SlotUse {
 };
 
 std::vector<SlotUse> slot_uses(const Explanation& e) {
-  const PictureRows rows = picture_rows(e.grid, e.timeline);
+  const PictureRows rows = picture_rows(e.grid, e.kernel, e.timeline);
   std::vector<SlotUse> slots(static_cast<std::size_t>(rows.sms) * static_cast<std::size_t>(rows.slots_per_sm));
   for (const schedules::Span& span : e.timeline.spans) {
     SlotUse& slot = slots.at(static_cast<std::size_t>(span.sm) * static_cast<std::size_t>(rows.slots_per_sm) +

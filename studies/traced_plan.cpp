@@ -18,14 +18,16 @@ std::string name_of(const Prediction& prediction) {
 
 }  // namespace
 
-PictureRows picture_rows(const schedules::Grid& grid, const schedules::Timeline& timeline) {
+PictureRows picture_rows(const schedules::Grid& grid, const simulator::KernelProfile& kernel,
+                         const schedules::Timeline& timeline) {
   const std::int32_t slots = std::max(grid.ctas_per_sm, schedules::slots_per_sm(timeline));
+  if (kernel.cluster == 1) return {grid.sms, slots};
   return {(grid.sms * grid.ctas_per_sm + slots - 1) / slots, slots};
 }
 
 TracedPlan predicted_trace(const Prediction& prediction, const workloads::Workload& workload,
                            const std::string& machine) {
-  const PictureRows rows = picture_rows(prediction.grid, prediction.timeline);
+  const PictureRows rows = picture_rows(prediction.grid, prediction.kernel, prediction.timeline);
   return {fmt::format("simulator: {} on {}", name_of(prediction), machine),
           &workload,
           prediction.plan,

@@ -33,7 +33,8 @@ struct PictureRows {
   std::int32_t sms = 0;
   std::int32_t slots_per_sm = 1;
 };
-PictureRows picture_rows(const schedules::Grid& grid, const schedules::Timeline& timeline);
+PictureRows picture_rows(const schedules::Grid& grid, const simulator::KernelProfile& kernel,
+                         const schedules::Timeline& timeline);
 
 /// "simulator: lean on h200-calibrated". The prediction has spans.
 TracedPlan predicted_trace(const Prediction& prediction, const workloads::Workload& workload,

@@ -46,6 +46,18 @@ TEST(Explain, ClustersThatShareSmsAreCountedOneByOne) {
   EXPECT_TRUE(seen);
 }
 
+// The kernel for single items fits an SM once more than the one for lists, by which the grid counts.
+TEST(Explain, MoreCtasOnAnSmThanTheGridCountsAreExplained) {
+  Overrides few;
+  few.sms = 16;
+  few.kernel = simulator::kOwnKernel;
+  const Explanation e =
+      explain("fa2", workload("h=29/29,d=256,page=16:23q1s75"), studies::target("h200-calibrated", few));
+  std::int32_t slots = 0;
+  for (const schedules::Span& span : e.timeline.spans) slots = std::max(slots, span.slot + 1);
+  ASSERT_GT(slots, e.grid.ctas_per_sm);
+}
+
 TEST(Explain, TriesNoMillionsOfSplits) {
   const auto tried = [](const std::string& spec, const std::string& name) {
     const std::vector<std::string> names = alternative_schedules(workload(spec));
