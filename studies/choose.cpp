@@ -79,9 +79,8 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 /// V again. Of 13 shapes of heads of 64 elements, plans whose heads' rows would have to be asked for in step on SMs
 /// with several CTAs took 5 to 9 % longer, and so did single CTAs of one wave of which a few SMs have two. Of another
 /// 800 batches, on an H100 and an H200, ten in kernels without rings in several waves of clusters took 8 % longer, of
-/// two CTAs 6, of more 12; and of those of several queries the choice was least behind where lists of several items
-/// had to be 3 % faster.
-double cautious_seconds(const Prediction& one, const simulator::Machine& machine, bool has_pairs, bool masked) {
+/// two CTAs 6, of more 12; and the choice was least behind where lists of several items had to be 3 % faster.
+double cautious_seconds(const Prediction& one, const simulator::Machine& machine, bool has_pairs) {
   const simulator::KernelProfile& kernel = one.kernel;
   const schedules::Timeline& timeline = one.timeline;
   if (kernel.config.empty()) return timeline.seconds;
@@ -93,7 +92,7 @@ double cautious_seconds(const Prediction& one, const simulator::Machine& machine
   const double ctas_of_sm = static_cast<double>(one.plan.ctas()) * kernel.cluster / kernel.kv_heads / machine.sms;
   if (has_pairs && kernel.kv_heads == 1 && ctas_of_sm > 1 && from_dram > machine.l2_bytes) doubt += 0.05;
   if (kernel.cluster == 1 && ctas_of_sm > 1 && ctas_of_sm < kFewSecondCtas && timeline.waves <= 1) doubt += 0.04;
-  if (masked && kernel.most_tokens == 0 && one.plan.items.size() > static_cast<std::size_t>(one.plan.lists())) {
+  if (kernel.most_tokens == 0 && one.plan.items.size() > static_cast<std::size_t>(one.plan.lists())) {
     doubt += 0.03;
   }
   return timeline.seconds * (1 + doubt);
@@ -102,9 +101,8 @@ double cautious_seconds(const Prediction& one, const simulator::Machine& machine
 /// The two fastest of what was tried. Keeps references.
 class Fastest {
  public:
-  /// has_pairs: kernels for head pairs are among what is tried; masked: requests have several queries.
-  explicit Fastest(const Target& target, bool has_pairs = false, bool masked = false)
-      : target_(target), has_pairs_(has_pairs), masked_(masked) {}
+  /// has_pairs: kernels for head pairs are among what is tried.
+  explicit Fastest(const Target& target, bool has_pairs = false) : target_(target), has_pairs_(has_pairs) {}
 
   double seconds() const { return seconds_of(best_); }
   /// What takes longer than this changes nothing.
@@ -139,12 +137,11 @@ class Fastest {
 
  private:
   double seconds_of(const Prediction* one) const {
-    return one == nullptr ? kNever : cautious_seconds(*one, target_.machine, has_pairs_, masked_);
+    return one == nullptr ? kNever : cautious_seconds(*one, target_.machine, has_pairs_);
   }
 
   const Target& target_;
   bool has_pairs_ = false;
-  bool masked_ = false;
   Prediction* best_ = nullptr;
   Prediction* next_ = nullptr;
   std::string refused_;
@@ -161,10 +158,8 @@ class Search {
         options_(options),
         candidates_(candidates(workload, target.machine, kernels, simulate_options(target, options))),
         enough_seconds_(kEnough * reading_seconds(workload, target.machine, kernels, options.l2)),
-        fastest_(target,
-                 std::any_of(kernels.begin(), kernels.end(),
-                             [](const simulator::KernelProfile& kernel) { return kernel.kv_heads > 1; }),
-                 workload.geometry.kind != workloads::AttentionKind::mla && workloads::max_query_len(workload) > 1) {}
+        fastest_(target, std::any_of(kernels.begin(), kernels.end(),
+                                     [](const simulator::KernelProfile& kernel) { return kernel.kv_heads > 1; })) {}
 
   Prediction fastest() {
     while (fastest_.seconds() > enough_seconds_) {

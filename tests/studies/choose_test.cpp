@@ -21,6 +21,7 @@ Target h200() {
   return target;
 }
 
+// But for lists of several items, which have to be 3 % faster.
 TEST(AutoSchedule, IsNoSlowerThanAnyMainSchedule) {
   for (const char* spec : {"llama-3-8b:1q1s32k", "llama-3-8b:64q1s1k", "llama-3-8b:15q1s512_1q1s64k"}) {
     const workloads::Workload workload = workloads::load(spec).at(0);
@@ -31,7 +32,7 @@ TEST(AutoSchedule, IsNoSlowerThanAnyMainSchedule) {
     bool reached = false;
     for (const std::string& name : schedules::default_names()) {
       const double seconds = predict(workload, name, h200()).timeline.seconds;
-      EXPECT_LE(chosen.timeline.seconds, seconds) << spec << " by " << name;
+      EXPECT_LE(chosen.timeline.seconds, 1.03 * seconds) << spec << " by " << name;
       reached = reached || chosen.timeline.seconds == seconds;
     }
     EXPECT_TRUE(reached) << spec;
@@ -51,7 +52,7 @@ TEST(AutoSchedule, PutsTheHeadsOfARequestSideBySideWhereNothingIsCut) {
 }
 
 // Such lists come out too fast more often than other plans: one that is predicted 2 % faster took 5 % longer.
-TEST(AutoSchedule, TakesListsOfItemsWithSeveralQueriesOnlyWhereTheyAreClearlyFaster) {
+TEST(AutoSchedule, TakesListsOfItemsOnlyWhereTheyAreClearlyFaster) {
   const Target h100 = tests::own_kernels("h100-sxm-calibrated");
   const workloads::Workload close = workloads::parse_spec("h=72/24,d=128,page=64:145q6s1089");
   const Prediction chosen = predict(close, "auto", h100);
