@@ -171,9 +171,7 @@ double Simulation::most_of_sm() const {
 /// A launch begins with another GPC than the one before, by what ran in between: the middle one of three, a third of
 /// the GPCs apart, stands for all.
 std::optional<Timeline> Simulation::run(double limit_seconds) {
-  const std::int32_t slots = machine().sms * per_sm_;
-  const std::int32_t workers = engine_options(limit_seconds).workers;
-  const std::int32_t ctas = std::min(plan().lists(), workers > 0 ? std::min(workers, slots) : slots);
+  const std::int32_t ctas = std::min(plan().lists(), resident_ctas(plan(), machine().sms * per_sm_));
   if (!crowds_gpcs(machine(), plan(), ctas, work_.bytes_per_token, most_of_sm())) return run_from(-1, limit_seconds);
   std::vector<std::optional<Timeline>> runs;
   for (const std::int32_t first_gpc : first_gpcs(machine())) runs.push_back(run_from(first_gpc, limit_seconds));

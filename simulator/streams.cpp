@@ -65,10 +65,8 @@ void Streams::reset(const StreamLimits& limits, std::size_t slots) {
   const std::size_t count = limits.arithmetic_cap.size();
   classes_.assign(count, {});
   sm_share_.resize(count);
-  cap_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
     sm_share_[i] = limits.sm_bytes_per_second / limits.sharers(i);
-    cap_[i] = std::min(sm_share_[i], limits.arithmetic_cap[i]);
     classes_[i].port = static_cast<std::int32_t>(i % limits.kinds.ports.size());
   }
   ctas_.assign(count, 0);
@@ -155,7 +153,7 @@ double Streams::compute(Rate* rates) {
   const StreamLimits& limits = table_->limits;
   for (std::size_t i = 0; i < classes_.size(); ++i) {
     classes_[i].ctas = ctas_[i];
-    classes_[i].cap = cap_[i];
+    classes_[i].cap = std::min(sm_share_[i], limits.arithmetic_cap[i]);
   }
   cap_by_gpcs(limits.kinds, limits.gpc_bytes_per_second, classes_);
   const double level = share_bandwidth(limits.law, classes_);

@@ -111,7 +111,6 @@ class Streams {
   std::uint64_t resets_ = 0;
   bool keeps_ = false;
   std::vector<StreamClass> classes_;
-  std::vector<double> cap_;         ///< per class: of its own
   std::vector<double> sm_share_;    ///< per class: bytes/s of its SM's
   std::vector<std::int32_t> ctas_;  ///< per class
   std::vector<Rate> rates_;         ///< per class, of a state that the table does not keep

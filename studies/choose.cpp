@@ -112,15 +112,16 @@ class Fastest {
   /// has_pairs: kernels for head pairs are among what is tried.
   explicit Fastest(const Target& target, bool has_pairs = false) : target_(target), has_pairs_(has_pairs) {}
 
-  double seconds() const { return seconds_of(best_); }
+  double seconds() const { return best_.seconds; }
   /// What takes longer than this changes nothing.
-  double limit() const { return seconds_of(next_); }
+  double limit() const { return next_.seconds; }
 
   void offer(Prediction& candidate) {
-    if (seconds_of(&candidate) < seconds_of(best_)) {
-      next_ = std::exchange(best_, &candidate);
-    } else if (seconds_of(&candidate) < seconds_of(next_)) {
-      next_ = &candidate;
+    const Offer offered{&candidate, cautious_seconds(candidate, target_.machine, has_pairs_)};
+    if (offered.seconds < best_.seconds) {
+      next_ = std::exchange(best_, offered);
+    } else if (offered.seconds < next_.seconds) {
+      next_ = offered;
     }
   }
   /// Remembers why not, if it is refused.
@@ -135,23 +136,25 @@ class Fastest {
 
   /// The fastest, with the reason.
   Prediction take() && {
-    if (best_ == nullptr) {
+    Prediction* const best = best_.prediction;
+    if (best == nullptr) {
       throw base::InputError(fmt::format("auto: no schedule can serve the workload, for example: {}", refused_));
     }
-    best_->plan.reason = reason_of(*best_, next_, target_);
-    best_->by_auto = true;
-    return std::move(*best_);
+    best->plan.reason = reason_of(*best, next_.prediction, target_);
+    best->by_auto = true;
+    return std::move(*best);
   }
 
  private:
-  double seconds_of(const Prediction* one) const {
-    return one == nullptr ? kNever : cautious_seconds(*one, target_.machine, has_pairs_);
-  }
+  struct Offer {
+    Prediction* prediction = nullptr;
+    double seconds = kNever;  ///< cautious_seconds()
+  };
 
   const Target& target_;
   bool has_pairs_ = false;
-  Prediction* best_ = nullptr;
-  Prediction* next_ = nullptr;
+  Offer best_;
+  Offer next_;
   std::string refused_;
 };
 
