@@ -8,10 +8,12 @@
 #include <span>
 #include <utility>
 
+#include "base/error.h"
 #include "gpu/buffer.h"
 #include "gpu/encode.h"
 #include "gpu/error.h"
 #include "gpu/head_pairs.h"
+#include "gpu/key_map.h"
 #include "gpu/launch.h"
 #include "gpu/prepare.h"
 #include "gpu/replay.h"
@@ -59,6 +61,7 @@ struct Decoder::State {
   Prepared current;
   std::vector<std::int32_t> first_item;  ///< HeadPairs::first_item of the current plan, if it is of such
   GraphExec graph;
+  bool captured_boxes = false;  ///< the graph's launches take keys in boxes (key_map.h)
 };
 
 Decoder::State::State(const Capacity& capacity) : workspace(capacity) {
@@ -130,6 +133,12 @@ HostWork Decoder::State::set_plan(const Workload& workload, const KvAddressing& 
   const std::optional<UniformPlan> uniform = uniform_plan(workload, addressing, plan, config, options);
   work.encode = seconds_since(start);
   Prepared next = prepare(workload, addressing, plan, config, options, uniform, workspace, known);
+  if (options.replayable && captured_boxes && key_rows(workload, addressing, plan, true).count == 0) {
+    throw base::InputError(fmt::format(
+        "plan {}: not all of its items begin at a multiple of {} tokens, and the captured launch takes whole "
+        "tiles of a page",
+        plan.schedule, kBoxTokens));
+  }
   const auto prepared = std::chrono::steady_clock::now();
   const std::int64_t items = encode(workload, addressing, plan, config, options, next);
   work.encode += seconds_since(prepared);
@@ -166,7 +175,11 @@ void Decoder::launch(const DevicePointers& pointers) {
   p.params.output = pointers.output;
   p.params.lse = pointers.lse;
   p.params.block_table = pointers.block_table;
-  launch_kernel(p.decode, &p.params, s.stream.get());
+  if (std::optional<KeyMap> keys = map_keys(pointers.k, p.key_rows)) {
+    launch_kernel(p.box_decode, &p.params, &*keys, s.stream.get());
+  } else {
+    launch_kernel(p.decode, &p.params, s.stream.get());
+  }
   if (!p.separate_merge) return;
   p.merge_params.output = pointers.output;
   p.merge_params.lse = pointers.lse;
@@ -182,6 +195,7 @@ void Decoder::capture(const std::vector<DevicePointers>& pointers) {
   state_->graph = gpu::capture(state_->stream.get(), [&] {
     for (const DevicePointers& each : pointers) launch(each);
   });
+  state_->captured_boxes = state_->current.key_rows.count > 0;
 }
 
 void Decoder::replay() {

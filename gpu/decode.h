@@ -126,7 +126,8 @@ class Decoder {
   /// Encodes the plan and queues its upload. Later launches, and replays of earlier captured ones if they are
   /// replayable, run this plan. Throws InputError if it does not fit the capacity or the tables' fields, if no kernel
   /// is compiled for it, if its merge waits for CTAs that cannot be resident together, or if it is a queue of tiles
-  /// with more rows than a CTA takes or of more lists than workers that are clusters; the plan before then stays.
+  /// with more rows than a CTA takes or of more lists than workers that are clusters, or if it is to be replayed by a
+  /// launch that takes whole tiles of pages and one of its items begins within a tile; the plan before then stays.
   /// Where the upload itself fails (DeviceError), no plan is set, and nothing is captured.
   /// Throws as require_recording() if it is to record.
   HostWork set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,

@@ -145,6 +145,7 @@ class ConfigProbes {
 
   void lists() {
     items_of_rounds(true);
+    if (probe_.config.team == Team::seesaw && !probe_.paged) boxes();
     for (const std::int32_t items : {2, 6}) {
       time(ProbeKind::items, items, items, round_, false);
       time(ProbeKind::short_items, items, items, kFewTokens, false);
@@ -276,6 +277,17 @@ class ConfigProbes {
     time_lists(ProbeKind::table, round_, w, false);
   }
 
+  void boxes() {
+    schedules::Grid grid = grid_of(1);
+    grid.tile_q *= 2;
+    for (const std::int32_t rounds : {probe_.config.stages, probe_.config.stages + 8}) {
+      Workload w = workload(1, rounds * round_);
+      w.geometry.query_heads *= 2;
+      const Plan plan = schedules::make_plan("fixed-split:1", w, grid);
+      report(ProbeKind::boxes, rounds * round_, seconds_of(w, plan, probe_.config, false, options_), true);
+    }
+  }
+
   KernelProbe probe_;
   const MeasureOptions& options_;
   const std::function<void(const KernelProbe&)>& found_;
@@ -285,9 +297,9 @@ class ConfigProbes {
 }  // namespace
 
 std::string to_string(ProbeKind kind) {
-  constexpr std::array<const char*, 18> kNames = {
-      "empty",    "item",  "items",       "unhidden", "queries", "splits", "host",      "kernel", "lone_kernel",
-      "unmerged", "queue", "short_items", "crowd",    "full",    "waves",  "row_waves", "cold",   "table"};
+  constexpr std::array<const char*, 19> kNames = {
+      "empty", "item",        "items", "unhidden", "queries", "splits",    "host", "kernel", "lone_kernel", "unmerged",
+      "queue", "short_items", "crowd", "full",     "waves",   "row_waves", "cold", "table",  "boxes"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

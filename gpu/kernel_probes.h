@@ -34,7 +34,8 @@ enum class ProbeKind {
   /// An item of `count` tokens, K and V in DRAM: of a round; in single CTAs with rings also of the first round of each
   /// stage, and both by the kernel that runs any plan; without rings also of a chunk for each CTA.
   cold,
-  table  ///< one of two items of different lengths, at most a round: items come from the table
+  table,  ///< one of two items of different lengths, at most a round: items come from the table
+  boxes   ///< one item of `count` tokens and twice the rows, whose two CTAs take the same keys in boxes
 };
 std::string to_string(ProbeKind kind);
 

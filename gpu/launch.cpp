@@ -5,7 +5,7 @@
 
 namespace splitwave::gpu {
 
-void launch_kernel(const Launch& launch, void* params, cudaStream_t stream) {
+void launch_kernel(const Launch& launch, void* params, void* second, cudaStream_t stream) {
   cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t config{};
   config.gridDim = launch.grid;
@@ -21,8 +21,12 @@ void launch_kernel(const Launch& launch, void* params, cudaStream_t stream) {
     attributes[config.numAttrs].id = cudaLaunchAttributeClusterDimension;
     attributes[config.numAttrs++].val.clusterDim = {static_cast<unsigned>(launch.cluster), 1, 1};
   }
-  void* arguments[] = {params};
+  void* arguments[] = {params, second};
   SPLITWAVE_CUDA_CHECK(cudaLaunchKernelExC(&config, launch.function, arguments));
+}
+
+void launch_kernel(const Launch& launch, void* params, cudaStream_t stream) {
+  launch_kernel(launch, params, nullptr, stream);
 }
 
 }  // namespace splitwave::gpu

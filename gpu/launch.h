@@ -21,4 +21,7 @@ struct Launch {
 /// Queues the kernel with its one parameter, a struct that `params` points to.
 void launch_kernel(const Launch& launch, void* params, cudaStream_t stream);
 
+/// The same for a kernel that has a second one.
+void launch_kernel(const Launch& launch, void* params, void* second, cudaStream_t stream);
+
 }  // namespace splitwave::gpu

@@ -214,6 +214,14 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
   return launch;
 }
 
+/// The same launch of the kernel that takes keys in boxes.
+Launch box_launch(const DecodeKernel& kernel, Launch launch) {
+  launch.function = kernel.box_function;
+  SPLITWAVE_CUDA_CHECK(
+      cudaFuncSetAttribute(kernel.box_function, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes));
+  return launch;
+}
+
 Launch merge_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,
                     const LaunchOptions& options, std::int32_t warps_shift, const Capacity& capacity) {
   const MergeKernel& kernel = find_merge_kernel(workload.geometry, config.row_tiles);
@@ -315,6 +323,10 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
   next.params = decode_params(workload, addressing, plan, config, options, workspace);
   next.params.uniform = uniform.value_or(UniformPlan{});
   next.decode = decode_launch(workload, plan, config, options, next.params.uniform, capacity, known);
+  if (config.team == Team::seesaw && boxes_pay(workload)) {
+    next.key_rows = key_rows(workload, addressing, plan, options.replayable);
+    if (next.key_rows.count > 0) next.box_decode = box_launch(find_kernel(workload, config), next.decode);
+  }
   next.separate_merge = plan.merge == MergeKind::kernel && capacity.merges > 0 && !options.skip_merge_kernel;
   if (next.separate_merge) {
     // Its CTAs come while the last ones of the decode kernel work, and wait for their end.

@@ -13,6 +13,7 @@
 #include "gpu/kernel_config.h"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/table.h"
+#include "gpu/key_map.h"
 #include "gpu/launch.h"
 #include "gpu/recorder.h"
 #include "schedules/plan.h"
@@ -50,7 +51,9 @@ struct Prepared {
   MergeParams merge_params;
   Launch decode;
   Launch merge;
+  Launch box_decode;  ///< in place of `decode` where there is a map of key_rows
   bool separate_merge = false;
+  KeyRows key_rows;
   DeviceBuffer<std::uint64_t> visits;     ///< per item of the table, if they are counted
   std::vector<std::int64_t> table_index;  ///< of each item of the plan, or its first piece, if visits are counted
   Recorder recorder;

@@ -2,6 +2,7 @@
 #include "simulator/alternatives.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string_view>
 
@@ -57,7 +58,8 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   kernel.single_item_registers_per_thread = costs.single_item_registers_per_thread;
   kernel.single_item_shared_bytes = costs.single_item_shared_bytes;
   for (double* clocks : {&kernel.chain_clocks, &kernel.single_item_chain_clocks, &kernel.paged_chain_clocks,
-                         &kernel.paged_single_item_chain_clocks, &kernel.crowded_clocks, &kernel.early_clocks}) {
+                         &kernel.paged_single_item_chain_clocks, &kernel.box_chain_clocks, &kernel.crowded_clocks,
+                         &kernel.early_clocks}) {
     *clocks /= costs.cluster;
   }
   // A cluster's CTAs share the fragments of a merge.
@@ -204,6 +206,15 @@ void take_single_item_costs(const KernelProfile& kernel, const Workload& workloa
   result.epilogue_seconds += result.fewer_rows_seconds;
 }
 
+/// Whether keys come in boxes of 64 tokens, which is where CTAs side by side take the same ones (gpu/key_map.h).
+bool takes_boxes(const KernelProfile& kernel, const Workload& workload) {
+  const workloads::Geometry& g = workload.geometry;
+  if (kernel.box_chain_clocks == 0 || g.group() * workloads::max_query_len(workload) <= kernel.most_rows) return false;
+  constexpr std::uint32_t kBoxTokens = 64;
+  const auto page = static_cast<std::uint32_t>(workload.kv.page_size);
+  return workload.kv.layout != workloads::KvLayout::paged || (page >= kBoxTokens && std::has_single_bit(page));
+}
+
 }  // namespace
 
 KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workload, bool single) {
@@ -211,6 +222,7 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
   result.reads_table = !single || !workloads::is_uniform(workload);
   const bool paged = workload.kv.layout == workloads::KvLayout::paged;
   result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;
+  if (takes_boxes(kernel, workload)) result.chain_clocks = kernel.box_chain_clocks;
   if (single) {
     take_single_item_costs(kernel, workload, result);
     result.chain_clocks = paged ? kernel.paged_single_item_chain_clocks : kernel.single_item_chain_clocks;

@@ -104,6 +104,7 @@ struct KernelProfile {
   double single_item_merge_batch_seconds = 0;
   double paged_chain_clocks = 0;  ///< in place of chain_clocks with paged K and V
   double paged_single_item_chain_clocks = 0;
+  double box_chain_clocks = 0;      ///< in place of both where CTAs side by side take the same keys in boxes; 0: never
   double crowded_clocks = 0;        ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates; of
                                     ///< a kernel that holds its items, in ClusterCosts
   double fewer_rows_seconds = 0;    ///< of a kernel that holds its items: by which an SM takes less for one of a single

@@ -119,6 +119,7 @@ void read_config(KernelVariant& variant, Constants& constants) {
   };
   kernel.single_item_chain_clocks = clocks("single_item_chain_clocks", kernel.chain_clocks);
   kernel.paged_chain_clocks = clocks("paged_chain_clocks", kernel.chain_clocks);
+  kernel.box_chain_clocks = clocks("box_chain_clocks", 0);
   kernel.paged_single_item_chain_clocks = clocks("paged_single_item_chain_clocks", kernel.single_item_chain_clocks);
   kernel.item_crowded_seconds =
       constants.optional_number("item_crowded", "ns", 1e-9, 0, 1e6).value_or(kernel.item_seconds);

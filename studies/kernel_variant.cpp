@@ -226,6 +226,7 @@ class Writer {
   void chains() {
     const std::int32_t round = times_.round(1);
     add_clocks("chain_clocks", times_.chain(1, true), round);
+    if (const std::optional<double> boxes = times_.box_chain()) add_clocks("box_chain_clocks", *boxes, round);
     full_sms();
     add("first_rounds", "ns", rounded(times_.first_rounds(true)));
     partial_tile();

@@ -49,6 +49,14 @@ class ProbeTimes {
             at(cluster, any_plan, gpu::ProbeKind::item, probed_.config.stages * tokens, paged)) /
            8;
   }
+  /// The same with keys in boxes. Nothing of points without such probes.
+  std::optional<double> box_chain() const {
+    const std::int32_t tokens = round(1);
+    const std::optional<double> few = find(1, true, gpu::ProbeKind::boxes, probed_.config.stages * tokens);
+    const std::optional<double> more = find(1, true, gpu::ProbeKind::boxes, (probed_.config.stages + 8) * tokens);
+    if (!few || !more) return std::nullopt;
+    return (*more - *few) / 8;
+  }
   /// What the first rounds of the stages behind the first one take longer, each: with K and V in DRAM, where they wait
   /// less for their own loads to be sent. Of points without such probes in L2, not below 0.
   double first_rounds(bool any_plan) const {

@@ -2,6 +2,7 @@
 // The decode kernel for many packed rows: as decode.cuh, with the CTA's warps at one tile together (group_stream.cuh).
 #pragma once
 
+#include "gpu/kernels/box_loader.cuh"
 #include "gpu/kernels/decode.cuh"
 #include "gpu/kernels/group_finish.cuh"
 #include "gpu/kernels/latent.cuh"
@@ -65,18 +66,28 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
 
 /// The loaders' part of the kernel.
 template <class Config>
-__device__ __forceinline__ void load_lists(const Cta<Config>& cta, std::uint32_t ring) {
+__device__ __forceinline__ void load_lists(const Cta<Config>& cta, std::uint32_t ring, const KeyMap* keys) {
   if constexpr (Config::kWorkRegisters > 0) ptx::keep_registers<Config::kLoaderRegisters>();
   const int warp = cta.warp - Config::kWarps;
-  Loader<Config> loader(cta.params, ring + warp * Config::kTokens * 128, Config::kClusters ? cta.rank : 0, warp,
-                        cta.row_block, cta.lane);
-  loader.rewind();
   LatentStage<Config> next;
-  for_each_list(cta, [&](int list) { load_list(cta, list, loader, next); });
+  if constexpr (Config::kBoxes) {
+    BoxLoader<Config> loader(cta.params, *keys, ring, cta.row_block);
+    for_each_list(cta, [&](int list) {
+      if (warp == 0 && cta.lane == 0) load_boxes(cta, list, loader, next);
+      __syncwarp();
+    });
+  } else {
+    Loader<Config> loader(cta.params, ring + warp * Config::kTokens * 128, Config::kClusters ? cta.rank : 0, warp,
+                          cta.row_block, cta.lane);
+    loader.rewind();
+    for_each_list(cta, [&](int list) { load_list(cta, list, loader, next); });
+  }
 }
 
+/// keys: where Config::kBoxes.
 template <class Config>
-__device__ __forceinline__ void run_group_cta(const DecodeParams& params, unsigned char* shared) {
+__device__ __forceinline__ void run_group_cta(const DecodeParams& params, unsigned char* shared,
+                                              const KeyMap* keys = nullptr) {
   const Cta<Config> cta = place<Config>(params, shared);
   if constexpr (kRecords) begin_recording(cta);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
@@ -92,7 +103,7 @@ __device__ __forceinline__ void run_group_cta(const DecodeParams& params, unsign
   const std::uint32_t ring = ptx::shared_address(shared);
   if constexpr (Config::kLatent) {
     if (cta.warp >= Config::kWarps) {
-      load_lists(cta, ring);
+      load_lists(cta, ring, keys);
       return;
     }
     if constexpr (Config::kWorkRegisters > 0) ptx::take_registers<Config::kWorkRegisters>();
@@ -117,6 +128,15 @@ __global__ void __launch_bounds__(Config::kAllThreads, Config::kResident)
     group_kernel(const __grid_constant__ DecodeParams params) {
   extern __shared__ __align__(1024) unsigned char shared[];
   if constexpr (has_instructions<Config>()) run_group_cta<Config>(params, shared);
+}
+
+/// The same with keys in boxes.
+template <class Config>
+__global__ void __launch_bounds__(Config::kAllThreads, Config::kResident)
+    box_kernel(const __grid_constant__ DecodeParams params, const __grid_constant__ KeyMap keys) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  if (threadIdx.x == Config::kThreads) ptx::prefetch_map(&keys);
+  if constexpr (has_instructions<Config>()) run_group_cta<Config>(params, shared, &keys);
 }
 
 }  // namespace splitwave::gpu

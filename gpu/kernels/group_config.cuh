@@ -47,6 +47,7 @@ struct GroupConfig {
   static constexpr bool kGroup = true;
   static constexpr bool kAlone = false;
   static constexpr bool kSeesaw = false;  ///< SeesawConfig
+  static constexpr bool kBoxes = false;   ///< SeesawConfig
   static constexpr bool kWholeItem = false;
   static constexpr bool kParts = true;
   static constexpr int kKvHeads = 1;
@@ -103,10 +104,12 @@ struct GroupConfig {
 };
 
 /// For 33 to 64 rows of a latent cache in the other order: the rows as M, as FlashMLA has them (seesaw.cuh). A
-/// warpgroup has the scores of all rows for every second stage, and half of the elements of O for all stages.
-template <class Element, bool kPaged, bool kMasked>
+/// warpgroup has the scores of all rows for every second stage, and half of the elements of O for all stages. kBoxes_:
+/// keys come in boxes (box_loader.cuh).
+template <class Element, bool kPaged, bool kMasked, bool kBoxes_ = false>
 struct SeesawConfig : GroupConfig<Element, 576, 512, 8, 2, kPaged, kMasked> {
   static constexpr bool kSeesaw = true;
+  static constexpr bool kBoxes = kBoxes_;
   /// Both warpgroups' sums lie behind the maxima, of which there is one for each row.
   static constexpr int kSumsOffset = SeesawConfig::GroupConfig::kMaximaOffset + SeesawConfig::GroupConfig::kRows * 4;
 };

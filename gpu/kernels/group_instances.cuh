@@ -34,11 +34,18 @@ std::array<DecodeKernel, 4> portable() {
           group_entry<GroupConfig<Element, 576, 512, kRowTiles, 2, true, true, true>>()};
 }
 
+template <class Element, bool kPaged, bool kMasked>
+DecodeKernel seesaw_entry() {
+  DecodeKernel kernel = group_entry<SeesawConfig<Element, kPaged, kMasked>>();
+  kernel.box_function = reinterpret_cast<const void*>(&box_kernel<SeesawConfig<Element, kPaged, kMasked, true>>);
+  return kernel;
+}
+
 /// The same with the rows of a latent cache as M.
 template <class Element>
 std::array<DecodeKernel, 4> seesaw() {
-  return {group_entry<SeesawConfig<Element, false, false>>(), group_entry<SeesawConfig<Element, true, false>>(),
-          group_entry<SeesawConfig<Element, false, true>>(), group_entry<SeesawConfig<Element, true, true>>()};
+  return {seesaw_entry<Element, false, false>(), seesaw_entry<Element, true, false>(),
+          seesaw_entry<Element, false, true>(), seesaw_entry<Element, true, true>()};
 }
 
 // Row tiles, stages; row tiles ascend.

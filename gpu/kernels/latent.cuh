@@ -28,12 +28,13 @@ __device__ __forceinline__ void open_stages(const Cta<Config>& cta) {
   ptx::init_barrier(ptx::shared_address(&cta.control().queries), Config::kThreads);
   constexpr int kParts = Config::kSeesaw ? 4 : 2;
   for (int i = 0; i < kParts; ++i) {
-    ptx::init_barrier(ptx::shared_address(&cta.control().filled[i]), Config::kLoaderThreads);
+    ptx::init_barrier(ptx::shared_address(&cta.control().filled[i]), Config::kBoxes ? 1 : Config::kLoaderThreads);
     ptx::init_barrier(ptx::shared_address(&cta.control().freed[i]), Config::kSeesaw ? 4 : Config::kWarps);
   }
   if constexpr (Config::kSeesaw) {
     for (int i = 0; i < 2; ++i) ptx::init_barrier(ptx::shared_address(&cta.control().weighed[i]), 4);
   }
+  if constexpr (Config::kBoxes) wgmma::publish();  // copies report to them
 }
 
 /// What goes on from item to item in the threads that work on them. Queries, and with them the table's entry of the
@@ -65,7 +66,7 @@ struct LatentItems {
   __device__ __forceinline__ void take_queries(const Cta<Config>& cta, bool active) {
     knows_next = active;
     if (!active) return;
-    ptx::wait_barrier(ptx::shared_address(&cta.control().queries), queries);
+    ptx::wait_own_barrier(ptx::shared_address(&cta.control().queries), queries);
     queries ^= 1;
   }
 
@@ -107,14 +108,14 @@ __device__ __forceinline__ void load_list(const Cta<Config>& cta, int list, Load
   while (loader.has_more()) {
     // For the first time in each stage this is the phase before the first one, which counts as ended.
     if constexpr (Config::kSeesaw) {
-      ptx::wait_barrier(freed + next.stage * 16, next.round ^ 1);
+      ptx::wait_own_barrier(freed + next.stage * 16, next.round ^ 1);
       loader.template fill_half<false>();
       ptx::arrive_after_copies(filled + next.stage * 16);
-      ptx::wait_barrier(freed + next.stage * 16 + 8, next.round ^ 1);
+      ptx::wait_own_barrier(freed + next.stage * 16 + 8, next.round ^ 1);
       loader.template fill_half<true>();
       ptx::arrive_after_copies(filled + next.stage * 16 + 8);
     } else {
-      ptx::wait_barrier(freed + next.stage * 8, next.round ^ 1);
+      ptx::wait_own_barrier(freed + next.stage * 8, next.round ^ 1);
       loader.fill_next();
       ptx::arrive_after_copies(filled + next.stage * 8);
     }
@@ -171,7 +172,7 @@ __device__ __forceinline__ void stream_latent_item(const Cta<Config>& cta, const
 #pragma unroll 1
   for (int position = first_token(cta, item, range); position < end; position += Config::kGroupTokens) {
     unsigned char* const stage = cta.shared + state.stage * Config::kStageBytes;
-    ptx::wait_barrier(ptx::shared_address(&cta.control().filled[state.stage]), state.round);
+    ptx::wait_own_barrier(ptx::shared_address(&cta.control().filled[state.stage]), state.round);
     publish_to_products<Config>();
     GroupScores<Config> s;
     multiply_latent_keys(cta, ring + state.stage * Config::kStageBytes, s, acc);

@@ -208,11 +208,12 @@ __device__ __forceinline__ void arrive(std::uint32_t barrier) {
   asm volatile("{\n.reg .b64 state;\nmbarrier.arrive.shared.b64 state, [%0];\n}" ::"r"(barrier) : "memory");
 }
 
-__device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_t parity) {
+/// Waits for the end of the phase with this parity. What this CTA's threads did before they arrived is visible then.
+__device__ __forceinline__ void wait_own_barrier(std::uint32_t barrier, std::uint32_t parity) {
 #if __CUDA_ARCH__ >= 900
   asm volatile(
       "{\n.reg .pred done;\n"
-      "again_%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "again_%=:\nmbarrier.try_wait.parity.acquire.cta.shared::cta.b64 done, [%0], %1;\n"
       "@!done bra again_%=;\n}" ::"r"(barrier),
       "r"(parity)
       : "memory");
@@ -226,16 +227,50 @@ __device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_
 #endif
 }
 
+/// The same of the cluster's threads. It costs the SM what its L1 holds.
+__device__ __forceinline__ void wait_barrier(std::uint32_t barrier, std::uint32_t parity) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "{\n.reg .pred done;\n"
+      "again_%=:\nmbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 done, [%0], %1;\n"
+      "@!done bra again_%=;\n}" ::"r"(barrier),
+      "r"(parity)
+      : "memory");
+#endif
+}
+
+/// An arrival of this thread. The phase does not end before `bytes` have been stored, by st.async or by copies of
+/// boxes.
+__device__ __forceinline__ void expect_bytes(std::uint32_t barrier, std::uint32_t bytes) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
+#endif
+}
+
+/// Asks for a tensor map, which a kernel's parameter is.
+__device__ __forceinline__ void prefetch_map(const void* map) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
+#endif
+}
+
+/// Asks for the box of a tensor map of two dimensions that begins there, and reports its bytes to the barrier.
+__device__ __forceinline__ void copy_box(std::uint32_t shared, const void* map, int column, int row,
+                                         std::uint32_t barrier, std::uint64_t policy) {
+#if __CUDA_ARCH__ >= 900
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint "
+      "[%0], [%1, {%2, %3}], [%4], %5;" ::"r"(shared),
+      "l"(map), "r"(column), "r"(row), "r"(barrier), "l"(policy)
+      : "memory");
+#endif
+}
+
 // ---- clusters (sm_90) ----------------------------------------------------------------------------------------------
 #if __CUDA_ARCH__ >= 900
 
 __device__ __forceinline__ void publish_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
-
-/// The one arrival of a phase: it ends when `bytes` have been stored by st.async.
-__device__ __forceinline__ void expect_bytes(std::uint32_t barrier, std::uint32_t bytes) {
-  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes) : "memory");
 }
 
 /// Arrival without release: a release here would wait for the thread's own copies from memory (0.5 us).

@@ -56,6 +56,15 @@ struct SeesawWeights {
   std::uint32_t p[Config::kGroupTokens / 16][4];
   float maximum[2];
   float sum[2];
+
+  /// Keeps the compiler from making them later.
+  __device__ __forceinline__ void hold() {
+#pragma unroll
+    for (auto& four : p) {
+#pragma unroll
+      for (std::uint32_t& pair : four) asm volatile("" : "+r"(pair)::"memory");
+    }
+  }
 };
 
 template <class Config>
@@ -99,9 +108,7 @@ struct Seesaw {
   /// Starts the stage's scores, with the half of its keys that comes first.
   __device__ __forceinline__ void start_scores(std::uint32_t tile, SeesawScores<Config>& s) const {
 #if __CUDA_ARCH__ >= 900
-    ptx::wait_barrier(filled + side * 16, tile >> 1 & 1);
-    wgmma::publish();
-    wgmma::fence();
+    wait_half(0, tile);
     multiply_keys<4>(side * 4, 0, s);
     multiply_keys<1>(8, 1, s);
     wgmma::commit();
@@ -111,9 +118,7 @@ struct Seesaw {
   /// The other half.
   __device__ __forceinline__ void complete_scores(std::uint32_t tile, SeesawScores<Config>& s) const {
 #if __CUDA_ARCH__ >= 900
-    ptx::wait_barrier(filled + side * 16 + 8, tile >> 1 & 1);
-    wgmma::publish();
-    wgmma::fence();
+    wait_half(1, tile);
     multiply_keys<4>((side ^ 1) * 4, 1, s);
     wgmma::commit();
 #endif
@@ -129,13 +134,15 @@ struct Seesaw {
     return cta.shared + (tile & 1) * Config::kStageBytes + side * (4 * Config::kBlockBytes);
   }
 
-  /// Adds by hand what must not be multiplied with zeros, before add_values(). No values may be under way.
+  /// Before add_values(): what lies behind the item is not added, and what must not be multiplied with zeros is added
+  /// by hand. No values may be under way.
   __device__ __forceinline__ void add_edge(std::uint32_t tile, int position, SeesawAccumulator<Config>& acc) const {
-    if (!at_edge(position)) return;
     unsigned char* const values = values_of(tile);
+    if (Config::kBoxes && kv_end - position < Config::kGroupTokens) clear(values, kv_end - position);
+    if (!at_edge(position)) return;
     if (!ptx::any_of_warpgroup(2 + side, has_no_number(values))) return;
     multiply_seen(values, position, acc);
-    clear(values);
+    clear(values, 0);
   }
 
   /// What the tile's values give: of the warpgroup's half of O. own: the weights, if they are this warpgroup's own.
@@ -159,7 +166,7 @@ struct Seesaw {
   /// The other warpgroup's weights are there. They may have other maxima.
   __device__ __forceinline__ void wait_weights(std::uint32_t tile, SeesawAccumulator<Config>& acc) const {
 #if __CUDA_ARCH__ >= 900
-    ptx::wait_barrier(weighed + (side ^ 1) * 8, tile >> 1 & 1);
+    ptx::wait_own_barrier(weighed + (side ^ 1) * 8, tile >> 1 & 1);
     const auto* maxima = reinterpret_cast<const float*>(cta.shared + Config::kMaximaOffset) + first_row(cta);
     const float raised[2] = {maxima[0], maxima[8]};
     acc.raise(raised);
@@ -232,6 +239,13 @@ struct Seesaw {
   }
 
  private:
+  /// The first or second half of this warpgroup's stage is there.
+  __device__ __forceinline__ void wait_half(int half, std::uint32_t tile) const {
+    ptx::wait_own_barrier(filled + side * 16 + half * 8, tile >> 1 & 1);
+    if constexpr (!Config::kBoxes) wgmma::publish();
+    wgmma::fence();
+  }
+
   /// kBlocks of 64 elements of the head dimension, from block `first` on.
   template <int kBlocks>
   __device__ __forceinline__ void multiply_keys(int first, int add, SeesawScores<Config>& s) const {
@@ -295,12 +309,14 @@ struct Seesaw {
     }
   }
 
-  /// What was multiplied by hand adds nothing to the product of all.
-  __device__ __forceinline__ void clear(unsigned char* values) const {
+  /// Tokens from `first` on add nothing to the product of all: they were multiplied by hand, or lie behind the item.
+  __device__ __forceinline__ void clear(unsigned char* values, int first) const {
     ptx::sync_warpgroup(2 + side);
 #pragma unroll 1
-    for (int at = static_cast<int>(threadIdx.x & 127) * 16; at < 4 * Config::kBlockBytes; at += 128 * 16) {
-      *reinterpret_cast<uint4*>(values + at) = make_uint4(0, 0, 0, 0);
+    for (int at = static_cast<int>(threadIdx.x & 127); at < 4 * Config::kGroupTokens * 8; at += 128) {
+      if ((at >> 3 & (Config::kGroupTokens - 1)) >= first) {
+        *reinterpret_cast<uint4*>(values + at * 16) = make_uint4(0, 0, 0, 0);
+      }
     }
     wgmma::publish();
     ptx::sync_warpgroup(2 + side);

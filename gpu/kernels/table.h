@@ -27,6 +27,8 @@ struct DecodeKernel {
   std::int32_t shared_bytes;          ///< of a CTA
   std::int32_t cluster_shared_bytes;  ///< of a CTA of a cluster
   const void* function;               ///< decode_kernel(DecodeParams)
+  /// Null, or the same where keys come in boxes: box_kernel(DecodeParams, KeyMap).
+  const void* box_function = nullptr;
 };
 
 /// A merge kernel: merge_kernel(MergeParams), grid (merges, row blocks, parts).

@@ -222,6 +222,19 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_EQ(kernel.queue_scale, 0.4);
 }
 
+TEST(KernelConstants, OfKeysInBoxes) {
+  ProbedConfig probed = probed_config();
+  EXPECT_EQ(profile_of(probed, "h=8/1,d=128:1q1s1k").box_chain_clocks, 0);
+  for (const std::int32_t rounds : {2, 10}) {
+    probed.probes.push_back(probed.probes.front());
+    probed.probes.back().kind = ProbeKind::boxes;
+    probed.probes.back().count = rounds * 64;
+    probed.probes.back().any_plan = true;
+    probed.probes.back().seconds = (kFirst + rounds * kChainAny / 2) * kNs;
+  }
+  EXPECT_NEAR(profile_of(probed, "h=8/1,d=128:1q1s1k").box_chain_clocks * 64 / 2, kChainAny / 2, 0.1);
+}
+
 /// Two short items fall to two warps, and two items of a round are two rounds of each: no warp has a second one.
 TEST(KernelConstants, OfWarpsWithListsOfTheirOwn) {
   constexpr double kCombine = 500, kUnhidden = 5000, kEdge = 40;

@@ -98,6 +98,59 @@ TEST_F(Latent, RowBlocksOfEachList) {
   }
 }
 
+/// Keys in boxes, and where an item begins within a page's box, or a page is smaller, by copies: the same bits.
+TEST_F(Latent, BoxesAndCopiesGiveTheSameBits) {
+  for (const std::int32_t queries : {1, 3}) {
+    const std::vector<std::int32_t> lengths = {1500, 3, 700, 5, 2049, 64};
+    const Workload in_boxes = testing::with_queries(latent(100, lengths, workloads::Dtype::f16, 128), {queries});
+    const Workload by_copies = testing::with_queries(latent(100, lengths, workloads::Dtype::f16, 16), {queries});
+    const Tensors boxes = workloads::make_tensors(in_boxes, testing::kTensorBytes);
+    const Tensors copies = workloads::make_tensors(by_copies, testing::kTensorBytes);
+    const Result<double> exact = cpu_reference::attend(in_boxes, boxes);
+    for (const KernelConfig& v : kernel_configs(in_boxes)) {
+      if (v.team != Team::seesaw) continue;
+      for (const char* name : {"lean+last_arriver", "fixed-split:3", "fixed-size:256"}) {
+        schedules::Grid grid = grid_for(in_boxes, v);
+        grid.tile_kv = 64;
+        const Plan plan = schedules::make_plan(name, in_boxes, grid);
+        expect_exact(in_boxes, boxes, exact, plan, v);
+        EXPECT_TRUE(same_bits(run(in_boxes, boxes, plan, v), run(by_copies, copies, plan, v))) << name;
+        grid.tile_kv = 16;
+        expect_exact(in_boxes, boxes, exact, schedules::make_plan(name, in_boxes, grid), v);
+      }
+    }
+  }
+}
+
+/// A captured launch takes whole tiles of pages, or it does not.
+TEST_F(Latent, ReplaysOfBoxesRefuseItemsWithinABox) {
+  const Workload w = latent(128, {1500, 700}, workloads::Dtype::f16, 64);
+  KernelConfig v;
+  for (const KernelConfig& config : kernel_configs(w)) {
+    if (config.team == Team::seesaw) v = config;
+  }
+  const DeviceTensors tensors = DeviceTensors::generate(w, 1);
+  schedules::Grid grid = grid_for(w, v);
+  grid.tile_kv = 64;
+  const Plan plan = schedules::make_plan("lean+last_arriver", w, grid);
+  grid.tile_kv = 16;
+  const Plan within = schedules::make_plan("lean+last_arriver", w, grid);
+  Capacity capacity = capacity_of(w, plan, v);
+  capacity.items *= 4;
+  Decoder decoder(capacity);
+  LaunchOptions options;
+  options.replayable = true;
+  decoder.set_plan(w, tensors.addressing(), plan, v, options);
+  decoder.capture({tensors.pointers(0)});
+  decoder.replay();
+  decoder.synchronize();
+  const HostResult before = tensors.download();
+  EXPECT_THROW(decoder.set_plan(w, tensors.addressing(), within, v, options), base::InputError);
+  decoder.replay();
+  decoder.synchronize();
+  EXPECT_TRUE(same_bits(before, tensors.download())) << "the plan before stays";
+}
+
 TEST_F(Latent, MasksOfSeveralQueries) {
   for (const std::int32_t heads : {5, 16, 32, 128}) {
     for (const std::int32_t page : {0, 64}) {

@@ -2,9 +2,11 @@
 // What kernels of latent attention pay for operands, rows and lists without work; toy.h has the round numbers.
 #include <gtest/gtest.h>
 
+#include "simulator/alternatives.h"
 #include "simulator/simulate.h"
 #include "simulator/warp_parts.h"
 #include "tests/simulator/toy.h"
+#include "workloads/load.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -136,6 +138,31 @@ TEST(ItemCosts, AnEdgeIsThatOfTheWarpWhoseListHasIt) {
   EXPECT_NEAR(seconds() - without, 2 * kMs, kTolerance);
   kernel.warps_alone = true;
   EXPECT_NEAR(seconds() - without, (2 + 3) * kMs, kTolerance) << "a share of each, and all of the last one's";
+}
+
+TEST(ItemCosts, KeysComeInBoxesWhereRowBlocksShareThem) {
+  KernelProfile kernel;
+  kernel.most_rows = 8;
+  kernel.chain_clocks = 10;
+  kernel.paged_chain_clocks = 11;
+  kernel.box_chain_clocks = 9;
+  const auto clocks = [&](const char* spec, std::int32_t page) {
+    workloads::Workload w = workloads::parse_spec(spec);
+    if (page > 0) {
+      w.kv.layout = workloads::KvLayout::paged;
+      w.kv.page_size = page;
+    }
+    return with_costs_of(kernel, w, false).chain_clocks;
+  };
+  EXPECT_EQ(clocks("h=16/1,d=128:4q1s4k", 0), 9);
+  EXPECT_EQ(clocks("h=8/1,d=128:4q2s4k", 0), 9) << "two queries' heads";
+  EXPECT_EQ(clocks("h=16/1,d=128:4q1s4k", 64), 9);
+  EXPECT_EQ(clocks("h=16/1,d=128:4q1s4k", 256), 9);
+  EXPECT_EQ(clocks("h=8/1,d=128:4q1s4k", 0), 10) << "one row block";
+  EXPECT_EQ(clocks("h=16/1,d=128:4q1s4k", 16), 11);
+  EXPECT_EQ(clocks("h=16/1,d=128:4q1s4k", 96), 11) << "boxes would cross pages";
+  kernel.box_chain_clocks = 0;
+  EXPECT_EQ(clocks("h=16/1,d=128:4q1s4k", 64), 11) << "other kernels";
 }
 
 }  // namespace
