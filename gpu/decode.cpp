@@ -61,7 +61,9 @@ struct Decoder::State {
   Prepared current;
   std::vector<std::int32_t> first_item;  ///< HeadPairs::first_item of the current plan, if it is of such
   GraphExec graph;
-  bool captured_boxes = false;  ///< the graph's launches take keys in boxes (key_map.h)
+  bool launched_boxes = false;  ///< the last launch takes keys in boxes (key_map.h)
+  bool captured_boxes = false;  ///< those of the graph do
+  bool fits_boxes = true;       ///< the current plan can be replayed by such launches
 };
 
 Decoder::State::State(const Capacity& capacity) : workspace(capacity) {
@@ -133,12 +135,6 @@ HostWork Decoder::State::set_plan(const Workload& workload, const KvAddressing& 
   const std::optional<UniformPlan> uniform = uniform_plan(workload, addressing, plan, config, options);
   work.encode = seconds_since(start);
   Prepared next = prepare(workload, addressing, plan, config, options, uniform, workspace, known);
-  if (options.replayable && captured_boxes && key_rows(workload, addressing, plan, true).count == 0) {
-    throw base::InputError(fmt::format(
-        "plan {}: not all of its items begin at a multiple of {} tokens, and the captured launch takes whole "
-        "tiles of a page",
-        plan.schedule, kBoxTokens));
-  }
   const auto prepared = std::chrono::steady_clock::now();
   const std::int64_t items = encode(workload, addressing, plan, config, options, next);
   work.encode += seconds_since(prepared);
@@ -147,6 +143,7 @@ HostWork Decoder::State::set_plan(const Workload& workload, const KvAddressing& 
   work.uploaded_bytes = upload(items, next);
   work.upload = seconds_since(encoded);
   current = std::move(next);
+  fits_boxes = !captured_boxes || !options.replayable || key_rows(workload, addressing, plan, true).count > 0;
   first_item.clear();
   return work;
 }
@@ -167,6 +164,7 @@ HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& address
 void Decoder::launch(const DevicePointers& pointers) {
   State& s = *state_;
   Prepared& p = s.current;
+  s.launched_boxes = false;
   if (p.decode.function == nullptr) throw DeviceError("no plan is set, or its upload has failed");
   if (p.decode.grid.x == 0 || p.decode.grid.y == 0 || p.decode.grid.z == 0) return;  // an empty batch
   p.params.q = pointers.q;
@@ -175,7 +173,9 @@ void Decoder::launch(const DevicePointers& pointers) {
   p.params.output = pointers.output;
   p.params.lse = pointers.lse;
   p.params.block_table = pointers.block_table;
-  if (std::optional<KeyMap> keys = map_keys(pointers.k, p.key_rows)) {
+  std::optional<KeyMap> keys = map_keys(pointers.k, p.key_rows);
+  s.launched_boxes = keys.has_value();
+  if (keys) {
     launch_kernel(p.box_decode, &p.params, &*keys, s.stream.get());
   } else {
     launch_kernel(p.decode, &p.params, s.stream.get());
@@ -195,11 +195,18 @@ void Decoder::capture(const std::vector<DevicePointers>& pointers) {
   state_->graph = gpu::capture(state_->stream.get(), [&] {
     for (const DevicePointers& each : pointers) launch(each);
   });
-  state_->captured_boxes = state_->current.key_rows.count > 0;
+  state_->captured_boxes = state_->launched_boxes;
+  state_->fits_boxes = true;
 }
 
 void Decoder::replay() {
   if (state_->graph.get() == nullptr) throw DeviceError("no launches are captured that could be replayed");
+  if (!state_->fits_boxes) {
+    throw base::InputError(fmt::format(
+        "the captured launches take whole tiles of a page, and an item of the plan does not begin at a multiple of {} "
+        "tokens: capture them again",
+        kBoxTokens));
+  }
   SPLITWAVE_CUDA_CHECK(cudaGraphLaunch(state_->graph.get(), state_->stream.get()));
 }
 

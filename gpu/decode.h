@@ -126,8 +126,7 @@ class Decoder {
   /// Encodes the plan and queues its upload. Later launches, and replays of earlier captured ones if they are
   /// replayable, run this plan. Throws InputError if it does not fit the capacity or the tables' fields, if no kernel
   /// is compiled for it, if its merge waits for CTAs that cannot be resident together, or if it is a queue of tiles
-  /// with more rows than a CTA takes or of more lists than workers that are clusters, or if it is to be replayed by a
-  /// launch that takes whole tiles of pages and one of its items begins within a tile; the plan before then stays.
+  /// with more rows than a CTA takes or of more lists than workers that are clusters; the plan before then stays.
   /// Where the upload itself fails (DeviceError), no plan is set, and nothing is captured.
   /// Throws as require_recording() if it is to record.
   HostWork set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
@@ -142,6 +141,8 @@ class Decoder {
   /// Captures `pointers.size()` launches, one after another, as a graph that replay() runs. Where it throws, what was
   /// captured before stays.
   void capture(const std::vector<DevicePointers>& pointers);
+  /// Throws DeviceError if nothing is captured; InputError if the launches take keys in boxes (kernels/box_loader.cuh)
+  /// and an item of the current plan begins within one: then they are to be captured again.
   void replay();
 
   /// Waits for the stream. Throws DeviceError if a kernel failed, if a merge waited in vain, or if an output's
