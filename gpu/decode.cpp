@@ -51,6 +51,7 @@ struct Decoder::State {
   std::int64_t upload(std::int64_t items, const Prepared& next);
   HostWork set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                     const KernelConfig& config, const LaunchOptions& options);
+  bool launch(const DevicePointers& pointers);
 
   Workspace workspace;
   Stream stream = make_stream();
@@ -61,8 +62,7 @@ struct Decoder::State {
   Prepared current;
   std::vector<std::int32_t> first_item;  ///< HeadPairs::first_item of the current plan, if it is of such
   GraphExec graph;
-  bool launched_boxes = false;  ///< the last launch takes keys in boxes (key_map.h)
-  bool captured_boxes = false;  ///< those of the graph do
+  bool captured_boxes = false;  ///< the graph's launches take keys in boxes (key_map.h)
   bool fits_boxes = true;       ///< the current plan can be replayed by such launches
 };
 
@@ -143,7 +143,8 @@ HostWork Decoder::State::set_plan(const Workload& workload, const KvAddressing& 
   work.uploaded_bytes = upload(items, next);
   work.upload = seconds_since(encoded);
   current = std::move(next);
-  fits_boxes = !captured_boxes || !options.replayable || key_rows(workload, addressing, plan, true).count > 0;
+  fits_boxes = !captured_boxes || !options.replayable || current.key_rows.count > 0 ||
+               key_rows(workload, addressing, plan, true).count > 0;
   first_item.clear();
   return work;
 }
@@ -161,12 +162,11 @@ HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& address
   return work;
 }
 
-void Decoder::launch(const DevicePointers& pointers) {
-  State& s = *state_;
-  Prepared& p = s.current;
-  s.launched_boxes = false;
+/// Whether the launch takes keys in boxes.
+bool Decoder::State::launch(const DevicePointers& pointers) {
+  Prepared& p = current;
   if (p.decode.function == nullptr) throw DeviceError("no plan is set, or its upload has failed");
-  if (p.decode.grid.x == 0 || p.decode.grid.y == 0 || p.decode.grid.z == 0) return;  // an empty batch
+  if (p.decode.grid.x == 0 || p.decode.grid.y == 0 || p.decode.grid.z == 0) return false;  // an empty batch
   p.params.q = pointers.q;
   p.params.k = pointers.k;
   p.params.v = pointers.v;
@@ -174,16 +174,18 @@ void Decoder::launch(const DevicePointers& pointers) {
   p.params.lse = pointers.lse;
   p.params.block_table = pointers.block_table;
   std::optional<KeyMap> keys = map_keys(pointers.k, p.key_rows);
-  s.launched_boxes = keys.has_value();
-  if (keys) {
-    launch_kernel(p.box_decode, &p.params, &*keys, s.stream.get());
-  } else {
-    launch_kernel(p.decode, &p.params, s.stream.get());
-  }
-  if (!p.separate_merge) return;
+  Launch decode = p.decode;
+  if (keys) decode.function = decode.box_function;
+  launch_kernel(decode, &p.params, keys ? &*keys : nullptr, stream.get());
+  if (!p.separate_merge) return keys.has_value();
   p.merge_params.output = pointers.output;
   p.merge_params.lse = pointers.lse;
-  launch_kernel(p.merge, &p.merge_params, s.stream.get());
+  launch_kernel(p.merge, &p.merge_params, stream.get());
+  return keys.has_value();
+}
+
+void Decoder::launch(const DevicePointers& pointers) {
+  state_->launch(pointers);
 }
 
 void Decoder::poison_partials() {
@@ -192,11 +194,13 @@ void Decoder::poison_partials() {
 }
 
 void Decoder::capture(const std::vector<DevicePointers>& pointers) {
-  state_->graph = gpu::capture(state_->stream.get(), [&] {
-    for (const DevicePointers& each : pointers) launch(each);
+  State& s = *state_;
+  bool boxes = false;
+  s.graph = gpu::capture(s.stream.get(), [&] {
+    for (const DevicePointers& each : pointers) boxes = s.launch(each);
   });
-  state_->captured_boxes = state_->launched_boxes;
-  state_->fits_boxes = true;
+  s.captured_boxes = boxes;
+  s.fits_boxes = true;
 }
 
 void Decoder::replay() {

@@ -296,6 +296,9 @@ Residency residency_of(const DecodeKernel& kernel, const KernelConfig& config) {
   // The most that any cluster size needs: the attribute is the kernel's, and launches of other sizes may be under way.
   const auto most = static_cast<int>(std::min<std::int64_t>(kernel.cluster_shared_bytes, device.shared_bytes_per_cta));
   SPLITWAVE_CUDA_CHECK(cudaFuncSetAttribute(kernel.function, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+  if (kernel.box_function != nullptr) {
+    SPLITWAVE_CUDA_CHECK(cudaFuncSetAttribute(kernel.box_function, cudaFuncAttributeMaxDynamicSharedMemorySize, most));
+  }
   Residency result;
   SPLITWAVE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&result.ctas_per_sm, kernel.function,
                                                                      kernel.threads, static_cast<std::size_t>(shared)));

@@ -7,9 +7,12 @@
 #include <bit>
 
 #include "gpu/cuda_check.h"
+#include "schedules/key_boxes.h"
 
 namespace splitwave::gpu {
 namespace {
+
+static_assert(kBoxTokens == schedules::kTokensOfBox);
 
 using Encode = decltype(&cuTensorMapEncodeTiled);
 
@@ -34,8 +37,7 @@ Encode encode_function() {
 }
 
 std::int64_t rows_of_pages(const KvAddressing& addressing, const schedules::Plan& plan) {
-  const auto size = static_cast<std::uint32_t>(addressing.page_size);
-  if (size % kBoxTokens != 0 || !std::has_single_bit(size)) return 0;
+  if (!schedules::page_holds_boxes(addressing.page_size)) return 0;
   if (addressing.page_stride != addressing.page_size * addressing.token_stride) return 0;
   const bool whole = std::all_of(plan.items.begin(), plan.items.end(),
                                  [](const schedules::Item& item) { return item.kv_begin % kBoxTokens == 0; });
@@ -52,11 +54,6 @@ std::int64_t rows_of_requests(const workloads::Workload& workload, const KvAddre
 }
 
 }  // namespace
-
-bool boxes_pay(const workloads::Workload& workload) {
-  constexpr std::int32_t kRowsOfCta = 64;
-  return workload.geometry.group() * workloads::max_query_len(workload) > kRowsOfCta;
-}
 
 KeyRows key_rows(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
                  bool replayable) {

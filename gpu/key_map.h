@@ -20,12 +20,8 @@ struct KeyRows {
   workloads::Dtype dtype = workloads::Dtype::f16;
 };
 
-/// Whether a request has more than 64 packed rows. Two CTAs and more then take the same keys at the same time. Of fewer
-/// rows boxes are 1 to 2 % slower (docs/kernels.md).
-bool boxes_pay(const workloads::Workload& workload);
-
 /// The rows of K if all tiles of 64 tokens of the plan's items lie in boxes. There is one KV head. If K is paged, pages
-/// hold 64 tokens, 128 or any greater power of two, without gaps, and all items begin at a multiple of 64. If it is
+/// hold whole boxes and lie without gaps, and all items begin at a multiple of 64. If it is
 /// contiguous, requests begin at multiples of a row, and their lengths are those of all launches: not if others are to
 /// replay it.
 KeyRows key_rows(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,

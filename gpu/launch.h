@@ -16,6 +16,7 @@ struct Launch {
   std::int32_t shared_bytes = 0;
   std::int32_t cluster = 1;
   bool overlaps = false;
+  const void* box_function = nullptr;  ///< what to launch with a map of the keys: DecodeKernel::box_function
 };
 
 /// Queues the kernel with its one parameter, a struct that `params` points to.

@@ -12,6 +12,7 @@
 #include "gpu/compiled_kernels.h"
 #include "gpu/encode.h"
 #include "gpu/head_pairs.h"
+#include "schedules/key_boxes.h"
 
 namespace splitwave::gpu {
 
@@ -200,6 +201,7 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
   }
   Launch launch;
   launch.function = kernel.function;
+  launch.box_function = kernel.box_function;
   launch.threads = kernel.threads;
   launch.shared_bytes = shared_bytes(kernel, config.cluster);
   if (single_item != nullptr) {
@@ -211,14 +213,6 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
   launch.cluster = config.cluster;
   launch.overlaps = options.overlap != Overlap::none;
   launch.grid = decode_grid(workload, plan, config, options, uniform, row_blocks, capacity);
-  return launch;
-}
-
-/// The same launch of the kernel that takes keys in boxes.
-Launch box_launch(const DecodeKernel& kernel, Launch launch) {
-  launch.function = kernel.box_function;
-  SPLITWAVE_CUDA_CHECK(
-      cudaFuncSetAttribute(kernel.box_function, cudaFuncAttributeMaxDynamicSharedMemorySize, launch.shared_bytes));
   return launch;
 }
 
@@ -323,9 +317,8 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
   next.params = decode_params(workload, addressing, plan, config, options, workspace);
   next.params.uniform = uniform.value_or(UniformPlan{});
   next.decode = decode_launch(workload, plan, config, options, next.params.uniform, capacity, known);
-  if (config.team == Team::seesaw && boxes_pay(workload)) {
+  if (next.decode.box_function != nullptr && schedules::boxes_pay(workload, 8 * config.row_tiles)) {
     next.key_rows = key_rows(workload, addressing, plan, options.replayable);
-    if (next.key_rows.count > 0) next.box_decode = box_launch(find_kernel(workload, config), next.decode);
   }
   next.separate_merge = plan.merge == MergeKind::kernel && capacity.merges > 0 && !options.skip_merge_kernel;
   if (next.separate_merge) {

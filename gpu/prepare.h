@@ -51,9 +51,8 @@ struct Prepared {
   MergeParams merge_params;
   Launch decode;
   Launch merge;
-  Launch box_decode;  ///< in place of `decode` where there is a map of key_rows
   bool separate_merge = false;
-  KeyRows key_rows;
+  KeyRows key_rows;                       ///< none: keys come by copies
   DeviceBuffer<std::uint64_t> visits;     ///< per item of the table, if they are counted
   std::vector<std::int64_t> table_index;  ///< of each item of the plan, or its first piece, if visits are counted
   Recorder recorder;

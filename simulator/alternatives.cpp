@@ -2,11 +2,11 @@
 #include "simulator/alternatives.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <string_view>
 
 #include "schedules/head_pairs.h"
+#include "schedules/key_boxes.h"
 #include "simulator/clusters.h"
 #include "simulator/merge.h"
 
@@ -206,13 +206,10 @@ void take_single_item_costs(const KernelProfile& kernel, const Workload& workloa
   result.epilogue_seconds += result.fewer_rows_seconds;
 }
 
-/// Whether keys come in boxes of 64 tokens, which is where CTAs side by side take the same ones (gpu/key_map.h).
+/// Whether keys come in boxes.
 bool takes_boxes(const KernelProfile& kernel, const Workload& workload) {
-  const workloads::Geometry& g = workload.geometry;
-  if (kernel.box_chain_clocks == 0 || g.group() * workloads::max_query_len(workload) <= kernel.most_rows) return false;
-  constexpr std::uint32_t kBoxTokens = 64;
-  const auto page = static_cast<std::uint32_t>(workload.kv.page_size);
-  return workload.kv.layout != workloads::KvLayout::paged || (page >= kBoxTokens && std::has_single_bit(page));
+  return kernel.box_chain_clocks > 0 && schedules::boxes_pay(workload, kernel.most_rows) &&
+         (workload.kv.layout != workloads::KvLayout::paged || schedules::page_holds_boxes(workload.kv.page_size));
 }
 
 }  // namespace

@@ -43,19 +43,17 @@ class ProbeTimes {
     return gpu::round_tokens(config);
   }
   /// A round's arithmetic, of the eight after each stage's first one.
-  double chain(std::int32_t cluster, bool any_plan, bool paged = false) const {
+  double chain(std::int32_t cluster, bool any_plan, bool paged = false,
+               gpu::ProbeKind kind = gpu::ProbeKind::item) const {
     const std::int32_t tokens = round(cluster);
-    return (at(cluster, any_plan, gpu::ProbeKind::item, (probed_.config.stages + 8) * tokens, paged) -
-            at(cluster, any_plan, gpu::ProbeKind::item, probed_.config.stages * tokens, paged)) /
+    return (at(cluster, any_plan, kind, (probed_.config.stages + 8) * tokens, paged) -
+            at(cluster, any_plan, kind, probed_.config.stages * tokens, paged)) /
            8;
   }
   /// The same with keys in boxes. Nothing of points without such probes.
   std::optional<double> box_chain() const {
-    const std::int32_t tokens = round(1);
-    const std::optional<double> few = find(1, true, gpu::ProbeKind::boxes, probed_.config.stages * tokens);
-    const std::optional<double> more = find(1, true, gpu::ProbeKind::boxes, (probed_.config.stages + 8) * tokens);
-    if (!few || !more) return std::nullopt;
-    return (*more - *few) / 8;
+    if (!find(1, true, gpu::ProbeKind::boxes, probed_.config.stages * round(1))) return std::nullopt;
+    return chain(1, true, false, gpu::ProbeKind::boxes);
   }
   /// What the first rounds of the stages behind the first one take longer, each: with K and V in DRAM, where they wait
   /// less for their own loads to be sent. Of points without such probes in L2, not below 0.

@@ -158,8 +158,7 @@ TEST_F(Correctness, UniformPlansNeedNoTable) {
         Capacity roomy = capacity_of(w, plan, v);
         roomy.items *= 2;
         Decoder other(roomy);
-        LaunchOptions table;
-        table.replayable = true;
+        const LaunchOptions table = testing::replayable();
         other.set_plan(w, on_device.addressing(), plan, v, table);
         EXPECT_FALSE(other.uniform());
         on_device.poison_outputs();

@@ -204,14 +204,8 @@ TEST_F(DecoderPlans, AnEmptyBatchReplaysNothing) {
   const KernelConfig v = config_for(w);
   DeviceTensors tensors = DeviceTensors::generate(w, 1);
   const Plan plan = plan_of(w, v, "lean+last_arriver");
-  Capacity capacity = capacity_of(w, plan, v);
-  capacity.items *= 4;
-  Decoder decoder(capacity);
-  LaunchOptions options;
-  options.replayable = true;
-  decoder.set_plan(w, tensors.addressing(), plan, v, options);
-  decoder.capture({tensors.pointers(0)});
-  decoder.set_plan(empty, dense_addressing(empty), plan_of(empty, v, "lean+last_arriver"), v, options);
+  Decoder decoder = testing::captured(w, tensors, plan, v);
+  decoder.set_plan(empty, dense_addressing(empty), plan_of(empty, v, "lean+last_arriver"), v, testing::replayable());
   tensors.poison_outputs();
   decoder.replay();
   decoder.synchronize();

@@ -23,6 +23,23 @@ inline bool same_bits(const gpu::HostResult& a, const gpu::HostResult& b) {
          std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
 }
 
+inline gpu::LaunchOptions replayable() {
+  gpu::LaunchOptions options;
+  options.replayable = true;
+  return options;
+}
+
+/// A decoder with room for other plans, which has captured a launch of this one for them to replay.
+inline gpu::Decoder captured(const workloads::Workload& w, const gpu::DeviceTensors& tensors,
+                             const schedules::Plan& plan, const gpu::KernelConfig& v) {
+  gpu::Capacity capacity = gpu::capacity_of(w, plan, v);
+  capacity.items *= 4;
+  gpu::Decoder decoder(capacity);
+  decoder.set_plan(w, tensors.addressing(), plan, v, replayable());
+  decoder.capture({tensors.pointers(0)});
+  return decoder;
+}
+
 class DeviceTest : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -19,6 +19,7 @@
 #include "gpu/measure.h"
 #include "gpu/sm_partition.h"
 #include "schedules/schedules.h"
+#include "tests/gpu/device_fixture.h"
 #include "tests/gpu/stand_in/runtime.h"
 #include "tests/support/battery.h"
 #include "workloads/load.h"
@@ -56,12 +57,6 @@ Case make_case(const std::string& spec, const char* schedule, std::int32_t clust
   return made;
 }
 
-LaunchOptions replayable() {
-  LaunchOptions options;
-  options.replayable = true;
-  return options;
-}
-
 /// With tables and without, merged by each kind of kernel, paged, masked, in clusters.
 std::vector<Case> cases() {
   return {make_case("h=4/2,d=64:2q1s150_1q1s37", "lean+last_arriver"),
@@ -73,7 +68,7 @@ std::vector<Case> cases() {
           make_case("h=8/1,d=64,page=24:2q3s70", "fixed-size:32"),
           make_case("h=4/2,d=64:9q1s70_3q1s200", "fa3"),  // its lists wait in a queue
           make_case("h=4/4,d=64,window=20,dtype=bf16:2q3s70", "fa2"),
-          make_case("h=24/2,d=64:2q2s64_1q1s9", "fixed-split:2+kernel", 1, replayable())};
+          make_case("h=24/2,d=64:2q2s64_1q1s9", "fixed-split:2+kernel", 1, testing::replayable())};
 }
 
 void expect_right(const Case& c, const HostResult& result, const std::string& what) {

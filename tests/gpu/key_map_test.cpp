@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "schedules/key_boxes.h"
 #include "schedules/schedules.h"
 #include "tests/support/battery.h"
 
@@ -46,9 +47,9 @@ TEST(KeyRows, ItemsOfPagesBeginWithABox) {
 }
 
 TEST(KeyRows, PayWithMoreRowsThanACtaTakes) {
-  EXPECT_FALSE(boxes_pay(latent(64, 64)));
-  EXPECT_TRUE(boxes_pay(latent(65, 64)));
-  EXPECT_TRUE(boxes_pay(testing::with_queries(latent(33, 64), {2, 1, 2})));
+  EXPECT_FALSE(schedules::boxes_pay(latent(64, 64), 64));
+  EXPECT_TRUE(schedules::boxes_pay(latent(65, 64), 64));
+  EXPECT_TRUE(schedules::boxes_pay(testing::with_queries(latent(33, 64), {2, 1, 2}), 64));
 }
 
 TEST(KeyRows, OfOtherLengthsOnlyInPages) {

@@ -111,7 +111,6 @@ TEST_F(Latent, BoxesAndCopiesGiveTheSameBits) {
       if (v.team != Team::seesaw) continue;
       for (const char* name : {"lean+last_arriver", "fixed-split:3", "fixed-size:256"}) {
         schedules::Grid grid = grid_for(in_boxes, v);
-        grid.tile_kv = 64;
         const Plan plan = schedules::make_plan(name, in_boxes, grid);
         expect_exact(in_boxes, boxes, exact, plan, v);
         EXPECT_TRUE(same_bits(run(in_boxes, boxes, plan, v), run(by_copies, copies, plan, v))) << name;
@@ -131,26 +130,19 @@ TEST_F(Latent, LaunchesWithBoxesAreNotReplayedForItemsWithinABox) {
   }
   const DeviceTensors tensors = DeviceTensors::generate(w, 1);
   schedules::Grid grid = grid_for(w, v);
-  grid.tile_kv = 64;
   const Plan plan = schedules::make_plan("lean+last_arriver", w, grid);
   grid.tile_kv = 16;
   const Plan within = schedules::make_plan("lean+last_arriver", w, grid);
-  Capacity capacity = capacity_of(w, plan, v);
-  capacity.items *= 4;
-  Decoder decoder(capacity);
-  LaunchOptions options;
-  options.replayable = true;
-  decoder.set_plan(w, tensors.addressing(), plan, v, options);
-  decoder.capture({tensors.pointers(0)});
+  Decoder decoder = testing::captured(w, tensors, plan, v);
   decoder.replay();
   decoder.synchronize();
   const HostResult before = tensors.download();
-  decoder.set_plan(w, tensors.addressing(), within, v, options);
+  decoder.set_plan(w, tensors.addressing(), within, v, testing::replayable());
   EXPECT_THROW(decoder.replay(), base::InputError);
   decoder.capture({tensors.pointers(0)});
   decoder.replay();
   decoder.synchronize();
-  decoder.set_plan(w, tensors.addressing(), plan, v, options);
+  decoder.set_plan(w, tensors.addressing(), plan, v, testing::replayable());
   decoder.replay();
   decoder.synchronize();
   EXPECT_TRUE(same_bits(before, tensors.download())) << "by copies";

@@ -173,8 +173,7 @@ void take_thousand_steps(Team team) {
   capacity.row_tiles = v.row_tiles;
   capacity.value_dim = 64;
   Decoder decoder(capacity);
-  LaunchOptions options;
-  options.replayable = true;
+  const LaunchOptions options = testing::replayable();
   Workload w;
   Plan plan = plan_at(0, w);
   decoder.set_plan(w, addressing, plan, v, options);
