@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <utility>
@@ -162,11 +163,22 @@ HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& address
   return work;
 }
 
+/// Throws InputError unless the kernels can read and write 16 bytes at a time from there on.
+void require_aligned(const void* pointer, const char* name) {
+  if (reinterpret_cast<std::uintptr_t>(pointer) % 16 != 0) {
+    throw base::InputError(fmt::format("{} begins at {}; allowed: multiples of 16 bytes", name, fmt::ptr(pointer)));
+  }
+}
+
 /// Whether the launch takes keys in boxes.
 bool Decoder::State::launch(const DevicePointers& pointers) {
   Prepared& p = current;
   if (p.decode.function == nullptr) throw DeviceError("no plan is set, or its upload has failed");
   if (p.decode.grid.x == 0 || p.decode.grid.y == 0 || p.decode.grid.z == 0) return false;  // an empty batch
+  require_aligned(pointers.q, "q");
+  require_aligned(pointers.k, "k");
+  require_aligned(pointers.v, "v");
+  require_aligned(pointers.output, "output");
   p.params.q = pointers.q;
   p.params.k = pointers.k;
   p.params.v = pointers.v;

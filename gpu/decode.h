@@ -27,7 +27,7 @@ struct DevicePointers {
   const void* k = nullptr;                    ///< by KvAddressing, 16-byte aligned
   const void* v = nullptr;                    ///< null for MLA, whose values are what keys begin with
   const std::int32_t* block_table = nullptr;  ///< paged only
-  void* output = nullptr;                     ///< [query token][query head][value_dim]
+  void* output = nullptr;                     ///< [query token][query head][value_dim], 16-byte aligned
   float* lse = nullptr;                       ///< [query token][query head], natural log; null: not wanted
 };
 
@@ -132,7 +132,8 @@ class Decoder {
   HostWork set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
                     const KernelConfig& config, const LaunchOptions& options = {});
 
-  /// Queues the kernels of the plan on this decoder's stream. Throws DeviceError if no plan is set.
+  /// Queues the kernels of the plan on this decoder's stream. Throws DeviceError if no plan is set, InputError if a
+  /// pointer is not aligned.
   void launch(const DevicePointers& pointers);
 
   /// Fills the partial results with NaN, so that one that nobody writes shows. For a decoder at rest (synchronize()).

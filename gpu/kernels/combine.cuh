@@ -235,6 +235,21 @@ __device__ __forceinline__ int tile_of_row(const Rows& rows, int row, int d) {
   return tile < kOfHead ? tile : -1;
 }
 
+/// Four lanes side by side have four words each; afterwards the first has all their first words, and so on. A store
+/// takes as long for each row that it touches, however few bytes of it.
+__device__ __forceinline__ void transpose_quad(std::uint32_t (&words)[4], int lane) {
+#pragma unroll
+  for (int bit = 1; bit < 4; bit <<= 1) {
+    const bool odd = (lane & bit) != 0;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      if ((i & bit) != 0) continue;
+      const std::uint32_t got = __shfl_xor_sync(~0U, odd ? words[i] : words[i | bit], bit);
+      (odd ? words[i] : words[i | bit]) = got;
+    }
+  }
+}
+
 /// Writes finished fragments of a row tile, normalised and rounded. What a lane needs of its row is found once: an
 /// item's end runs cold, so that its instructions count. Of one KV head.
 template <class Config>
@@ -260,6 +275,19 @@ class RowTileWriter {
     if (!exists_) return;
     *reinterpret_cast<std::uint32_t*>(to_ + d * 32) = low;
     *reinterpret_cast<std::uint32_t*>(to_ + d * 32 + 16) = high;
+  }
+
+  /// Dimension tiles first + d and the next one.
+  __device__ __forceinline__ void write_two(int d, const float4& a, const float4& b, int lane) const {
+    using T = ptx::Traits<typename Config::Element>;
+    std::uint32_t words[4] = {
+        T::pack(a.x * inverse_[0], a.y * inverse_[1]), T::pack(a.z * inverse_[0], a.w * inverse_[1]),
+        T::pack(b.x * inverse_[0], b.y * inverse_[1]), T::pack(b.z * inverse_[0], b.w * inverse_[1])};
+#pragma unroll
+    for (std::uint32_t& word : words) word = ptx::transpose(word);
+    transpose_quad(words, lane);
+    if (!exists_) return;
+    *reinterpret_cast<uint4*>(to_ + (lane & 3) * 12 + d * 32) = make_uint4(words[0], words[1], words[2], words[3]);
   }
 
  private:

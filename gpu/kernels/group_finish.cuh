@@ -60,24 +60,31 @@ __device__ __forceinline__ void store_sums(const Cta<Config>& cta, const GroupAc
   cta.sync();
 }
 
-/// Writes the CTA's elements of a row tile, normalised and rounded.
+/// Writes the warp's elements of row tiles n and n + 1, normalised and rounded: 32 bytes of a row at a time.
 template <class Config>
 __device__ __forceinline__ void write_group_rows(const Cta<Config>& cta, const Rows& rows, int n,
                                                  const GroupAccumulator<Config>& acc, const RowEnds<Config>& ends) {
   using T = ptx::Traits<typename Config::Element>;
-  const float2 inverse = *reinterpret_cast<const float2*>(&ends.sums[n * 8 + 2 * (cta.lane & 3)]);
-  const int row = n * 8 + (cta.lane >> 2);
+  const int row = (n + (cta.lane >> 1 & 1)) * 8 + (cta.lane >> 2);
   char* to = static_cast<char*>(cta.params.output) +
              (std::int64_t{rows.query_row} + ends.places[row]) * (Config::kValueDim * 2) + dim_tile(cta, 0) * 32 +
-             (cta.lane & 3) * 4;
+             (cta.lane & 1) * 16;
+  float2 inverse[2];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    inverse[i] = *reinterpret_cast<const float2*>(&ends.sums[(n + i) * 8 + 2 * (cta.lane & 3)]);
+  }
 #pragma unroll
   for (int d = 0; d < Config::kWarpDims; ++d) {
-    const float(&o)[4] = acc.o[d][n];
-    const std::uint32_t low = ptx::transpose(T::pack(o[0] * inverse.x, o[1] * inverse.y));
-    const std::uint32_t high = ptx::transpose(T::pack(o[2] * inverse.x, o[3] * inverse.y));
+    std::uint32_t words[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const float(&o)[4] = acc.o[d][n + i / 2];
+      words[i] = ptx::transpose(T::pack(o[i % 2 * 2] * inverse[i / 2].x, o[i % 2 * 2 + 1] * inverse[i / 2].y));
+    }
+    transpose_quad(words, cta.lane);
     if (row < rows.count) {
-      *reinterpret_cast<std::uint32_t*>(to + d * (Config::kChunks * 32)) = low;
-      *reinterpret_cast<std::uint32_t*>(to + d * (Config::kChunks * 32) + 16) = high;
+      *reinterpret_cast<uint4*>(to + d * (Config::kChunks * 32)) = make_uint4(words[0], words[1], words[2], words[3]);
     }
   }
 }
@@ -142,7 +149,7 @@ __device__ __forceinline__ void finish_group_item(const Cta<Config>& cta, const 
     leave_partial(cta, rows, slot, acc, ends);
   } else if (sink == Sink::output) {
 #pragma unroll
-    for (int n = 0; n < Config::kRowTiles; ++n) write_group_rows(cta, rows, n, acc, ends);
+    for (int n = 0; n < Config::kRowTiles; n += 2) write_group_rows(cta, rows, n, acc, ends);
   } else {
     finish_with_cluster(cta, rows, slot, item_count, acc, ends);
   }

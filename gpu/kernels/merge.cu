@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The merge as a kernel of its own: of each split output and row block a CTA takes as many fragments as it has warps,
-// or fewer that several of its warps share.
+// The merge as a kernel of its own: a warp takes a fragment of a split output and row block, which several share where
+// it has many parts, or, where there are more fragments than warps, some that lie side by side.
 #include "gpu/kernels/combine.cuh"
 #include "gpu/kernels/recorder.cuh"
+#include "gpu/kernels/run_merge.cuh"
 #include "gpu/kernels/table.h"
 
 namespace splitwave::gpu {
 
-template <class Config>
+/// kRun: fragments of a warp. With more than one, no other warps share them.
+template <class Config, int kRun>
 __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_constant__ MergeParams params) {
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
-  if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
-  const std::uint64_t began = kRecords ? time_stamp() : 0;
   const int lane = threadIdx.x & 31;
   const int warp = threadIdx.x >> 5;
   const int row_blocks = gridDim.y;
   const int row_block = blockIdx.y;
-  const DeviceMerge merge = params.merges[blockIdx.x];
+  const DeviceMerge merge = params.merges[blockIdx.x];  // the host's, not the previous kernel's
+  if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
+  const std::uint64_t began = kRecords ? time_stamp() : 0;
   const int first_row = row_block * Config::kRows;
   const Rows rows{merge.query_row, merge.row_begin + first_row, merge.head_count,
                   min(merge.rows - first_row, Config::kRows), params.query_heads};
@@ -28,23 +30,27 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
                static_cast<std::int64_t>(row_blocks) * Config::kFragmentBytes, sums,
                static_cast<std::int64_t>(row_blocks * Config::kSumBytes) << params.cluster_shift, merge.parts};
   // Warps of a fragment lie side by side; where this output needs fewer than the launch has, the others do nothing.
-  const int shift = merge.warps_shift;
-  const int place = warp & ((1 << params.warps_shift) - 1);
-  const int fragment = static_cast<int>(blockIdx.z * Config::kWarps + warp) >> params.warps_shift;
-  const bool active =
-      place < 1 << shift && fragment < Config::kFragments && fragment / Config::kDimTiles * 8 < rows.count;
+  const int shift = kRun > 1 ? 0 : merge.warps_shift;
+  const int most_shift = kRun > 1 ? 0 : params.warps_shift;
+  const int place = warp & ((1 << most_shift) - 1);
+  const int fragment = (static_cast<int>(blockIdx.z * Config::kWarps + warp) >> most_shift) * kRun;
+  const int row_tile = fragment / Config::kDimTiles;
+  const bool active = place < 1 << shift && fragment < Config::kFragments && row_tile * 8 < rows.count;
   const int rank = (fragment << params.cluster_shift) / Config::kFragments;  // whose CTA wrote it and its sums
-  const Place places[1] = {
-      {fragment * 512 + lane * 16, rank * Config::kSumBytes + (fragment / Config::kDimTiles * 4 + (lane & 3)) * 16}};
   slots = share_of(slots, place, shift);
   if (!active) slots.count = 0;
-  Running runs[1];
-  combine<kFarBatch>(slots, places, runs);
-  if (shift > 0) {
-    __shared__ Running shared[Config::kThreads];
-    add_warps(shared, runs[0], warp, lane, shift, active, [] { __syncthreads(); });
+  RunningRun<kRun> run;
+  combine_run(slots, fragment * 512 + lane * 16, rank * Config::kSumBytes + row_tile * 64, lane, run);
+  if constexpr (kRun > 1) {
+    if (active) write_run<Config>(params, rows, fragment, lane, run);
+  } else {
+    Running one = running(run.o[0], run.maximum, run.sum);
+    if (shift > 0) {
+      __shared__ Running shared[Config::kThreads];
+      add_warps(shared, one, warp, lane, shift, active, [] { __syncthreads(); });
+    }
+    if (place == 0 && active) write_output<Config>(params.output, params.lse, rows, fragment, lane, one);
   }
-  if (place == 0 && active) write_output<Config>(params.output, params.lse, rows, fragment, lane, runs[0]);
   if (kRecords && threadIdx.x == 0 && blockIdx.z == 0 && params.merges_recorded != nullptr) {
     params.merges_recorded[block << params.cluster_shift] = {began, time_stamp(), cta_number(),
                                                              static_cast<std::int32_t>(ptx::sm())};
@@ -55,8 +61,14 @@ template <class Element, int kValueDim, int kRowTiles>
 MergeKernel entry() {
   // Stages and tokens mean nothing here.
   using Shape = Config<Element, kValueDim, kRowTiles, 8, 1, 16, false>;
-  return {kValueDim,       kRowTiles,         std::is_same_v<Element, __nv_bfloat16>,
-          Shape::kThreads, Shape::kFragments, reinterpret_cast<const void*>(&merge_kernel<Shape>)};
+  return {kValueDim,
+          kRowTiles,
+          std::is_same_v<Element, __nv_bfloat16>,
+          Shape::kThreads,
+          Shape::kFragments,
+          reinterpret_cast<const void*>(&merge_kernel<Shape, 1>),
+          kMergeRun,
+          reinterpret_cast<const void*>(&merge_kernel<Shape, kMergeRun>)};
 }
 
 std::span<const MergeKernel> merge_kernels() {

@@ -188,8 +188,12 @@ __device__ __forceinline__ void write_run(const Cta<Config>& cta, const Rows& ro
   const int n = fragment / Config::kDimTiles;
   const int first = fragment % Config::kDimTiles;
   const RowTileWriter<Config> writer(cta.params.output, rows, n, first, cta.lane, sum);
+  if constexpr (MergeRing<Config>::kRun == 1) {
+    writer.write(0, o[0]);
+  } else {
 #pragma unroll
-  for (int r = 0; r < MergeRing<Config>::kRun; ++r) writer.write(r, o[r]);
+    for (int r = 0; r < MergeRing<Config>::kRun; r += 2) writer.write_two(r, o[r], o[r + 1], cta.lane);
+  }
   if (first == 0) write_lse(cta.params.lse, rows, n, cta.lane, maximum, sum);
 }
 

@@ -23,7 +23,7 @@ __device__ __forceinline__ void store_sums(const Cta<Config>& cta, const SeesawA
   cta.sync();
 }
 
-/// Writes the warpgroup's elements of the output, normalised and rounded.
+/// Writes the warpgroup's elements of the output, normalised and rounded: 64 bytes of a row at a time.
 template <class Config>
 __device__ __forceinline__ void write_rows(const Cta<Config>& cta, const Rows& rows,
                                            const SeesawAccumulator<Config>& acc, const RowEnds<Config>& ends) {
@@ -31,15 +31,19 @@ __device__ __forceinline__ void write_rows(const Cta<Config>& cta, const Rows& r
 #pragma unroll
   for (int i = 0; i < 2; ++i) {
     const int row = first_row(cta) + 8 * i;
-    if (row >= rows.count) continue;
     const float inverse = ends.sums[row];
     char* to = static_cast<char*>(cta.params.output) +
                (std::int64_t{rows.query_row} + ends.places[row]) * (Config::kValueDim * 2) +
-               warpgroup(cta) * Config::kValueDim + (cta.lane & 3) * 4;
+               warpgroup(cta) * Config::kValueDim + (cta.lane & 3) * 16;
 #pragma unroll
-    for (int n = 0; n < Config::kValueDim / 16; ++n) {
-      *reinterpret_cast<std::uint32_t*>(to + n * 16) =
-          T::pack(acc.o[n][2 * i] * inverse, acc.o[n][2 * i + 1] * inverse);
+    for (int n = 0; n < Config::kValueDim / 16; n += 4) {
+      std::uint32_t words[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        words[j] = T::pack(acc.o[n + j][2 * i] * inverse, acc.o[n + j][2 * i + 1] * inverse);
+      }
+      transpose_quad(words, cta.lane);
+      if (row < rows.count) *reinterpret_cast<uint4*>(to + n * 16) = make_uint4(words[0], words[1], words[2], words[3]);
     }
   }
 }

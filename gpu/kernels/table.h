@@ -38,7 +38,9 @@ struct MergeKernel {
   bool bf16;
   std::int32_t threads;
   std::int32_t fragments;  ///< of a row block, which the CTAs' warps share
-  const void* function;
+  const void* function;    ///< of a fragment a warp, or several
+  std::int32_t run;        ///< fragments of a warp of the other one
+  const void* run_function;
 };
 
 std::span<const DecodeKernel> f16_d64_kernels();

@@ -161,6 +161,45 @@ TEST_F(DecoderPlans, MergeKernelsWriteEveryRowBlock) {
   for (const float value : launched(decoder, tensors).output) ASSERT_EQ(value, value) << "an output is missing";
 }
 
+TEST_F(DecoderPlans, PointersThatAreNotAlignedAreRefused) {
+  const Workload w = testing::decode("aligned", testing::geometry(4, 1, 64), {200});
+  const KernelConfig v = config_for(w);
+  DeviceTensors tensors = DeviceTensors::generate(w, 1);
+  const Plan plan = plan_of(w, v, "fa2");
+  Decoder decoder(capacity_of(w, plan, v));
+  decoder.set_plan(w, tensors.addressing(), plan, v);
+  DevicePointers pointers = tensors.pointers(0);
+  pointers.output = static_cast<char*>(pointers.output) + 8;
+  EXPECT_THROW(decoder.launch(pointers), base::InputError);
+  pointers = tensors.pointers(0);
+  pointers.q = static_cast<const char*>(pointers.q) + 2;
+  EXPECT_THROW(decoder.launch(pointers), base::InputError);
+}
+
+TEST_F(DecoderPlans, MergesOfManyFragmentsGiveTheSameBits) {
+  // 16 fragments of each output, and so more of all than their warps are at once on the device.
+  constexpr std::int32_t kKvHeads = 4;
+  const std::vector<std::int32_t> contexts(static_cast<std::size_t>(current_device().sms / kKvHeads + 2), 700);
+  for (const workloads::Geometry& g :
+       {testing::geometry(32 * kKvHeads, kKvHeads, 64), testing::geometry(16 * kKvHeads, kKvHeads, 128)}) {
+    const Workload w = testing::decode("many", g, contexts);
+    const KernelConfig v = config_for(w);
+    ASSERT_EQ(v.row_tiles * g.value_dim / 16, 16);
+    DeviceTensors tensors = DeviceTensors::generate(w, 1);
+    const auto merged = [&](const std::string& schedule) {
+      const Plan plan = plan_of(w, v, schedule);
+      EXPECT_FALSE(plan.merges.empty());
+      Decoder decoder(capacity_of(w, plan, v));
+      decoder.set_plan(w, tensors.addressing(), plan, v);
+      return launched(decoder, tensors);
+    };
+    for (const char* schedule : {"fixed-split:2", "fixed-split:11"}) {  // 11 parts are more than a batch
+      EXPECT_TRUE(same_bits(merged(std::string(schedule) + "+kernel"), merged(std::string(schedule) + "+last_arriver")))
+          << g.head_dim << ' ' << schedule;
+    }
+  }
+}
+
 TEST_F(DecoderPlans, ALatentCacheIsKeysAlone) {
   for (const std::int32_t page : {0, 16}) {
     Workload w = testing::decode("latent", testing::mla(20), {130, 0, 70});

@@ -34,6 +34,7 @@ inline gpu::Decoder captured(const workloads::Workload& w, const gpu::DeviceTens
                              const schedules::Plan& plan, const gpu::KernelConfig& v) {
   gpu::Capacity capacity = gpu::capacity_of(w, plan, v);
   capacity.items *= 4;
+  capacity.partials *= 4;
   gpu::Decoder decoder(capacity);
   decoder.set_plan(w, tensors.addressing(), plan, v, replayable());
   decoder.capture({tensors.pointers(0)});

@@ -12,7 +12,9 @@ namespace splitwave::gpu {
 
 /// Reads and writes outside of what the device was given are told to runtime.h.
 void run_decode(const DecodeKernel& kernel, const stand_in::KernelLaunch& launch, const DecodeParams& params);
-void run_merge(const MergeKernel& kernel, const stand_in::KernelLaunch& launch, const MergeParams& params);
+/// run: fragments of a warp.
+void run_merge(const MergeKernel& kernel, std::int32_t run, const stand_in::KernelLaunch& launch,
+               const MergeParams& params);
 
 /// Fills a tensor with the values that workloads/tensor_values.h has for it.
 void run_fill(const FillParams& params);

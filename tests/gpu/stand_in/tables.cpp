@@ -94,9 +94,13 @@ std::vector<MergeKernel> all_merge_kernels() {
   for (const std::int32_t value_dim : {64, 128, 256, 512}) {
     for (const std::int32_t row_tiles : {1, 2, 4}) {
       for (const bool bf16 : {false, true}) {
-        MergeKernel kernel{value_dim, row_tiles, bf16, 128, 1, nullptr};
+        MergeKernel kernel{value_dim, row_tiles, bf16, 128, row_tiles * value_dim / 16, nullptr, 4, nullptr};
         kernel.function = register_kernel<MergeParams>(
-            [kernel](const KernelLaunch& launch, const MergeParams& params) { run_merge(kernel, launch, params); });
+            [kernel](const KernelLaunch& launch, const MergeParams& params) { run_merge(kernel, 1, launch, params); });
+        kernel.run_function =
+            register_kernel<MergeParams>([kernel](const KernelLaunch& launch, const MergeParams& params) {
+              run_merge(kernel, kernel.run, launch, params);
+            });
         all.push_back(kernel);
       }
     }
