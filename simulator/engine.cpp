@@ -130,7 +130,7 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       const Fill& start = fill(cost);
       result_->kv_bytes += w * bytes;
       result_->q_rows += w * work_->heights[cost];
-      slot.bytes = bytes;
+      slot.bytes = bytes + row_bytes(slot, item);
       slot.cost = static_cast<std::int32_t>(cost);
       slot.arithmetic_bound = start.arithmetic_bound;
       // Q and the first of K are loaded anew; an item without tokens has no use for them.

@@ -40,9 +40,18 @@ void Engine::look_at_parts(Slot& slot) const {
   const double further = item_seconds();
   const WarpParts parts = warp_parts(list, warp_costs(*kernel_, *work_, list.front(), further));
   slot.combine_seconds = parts.combine_seconds;
+  slot.pieces_of_item = static_cast<double>(parts.further_pieces) / static_cast<double>(list.size());
   double all = 0;
   for (const schedules::Item& item : list.subspan(1)) all += further + tiles_seconds(*kernel_, *work_, item);
   slot.further_share = all > 0 ? parts.further_seconds / all : 0;
+}
+
+/// What the rows of a further item keep K and V from: its queries come, and the result of the item before goes, while
+/// these stream. Those of a list's first item come before, and its last result goes after (prologue and epilogue).
+double Engine::row_bytes(const Slot& slot, const schedules::Item& item) const {
+  const double bytes = work_->row_bytes * work_->heights[work_->cost_of(item)];
+  if (kernel_->warps_alone) return slot.pieces_of_item * bytes;
+  return slot.item == plan_->cta_begin[static_cast<std::size_t>(slot.list)] ? 0 : bytes;
 }
 
 /// All arithmetic of the item and what precedes it, in a kernel whose warps load and compute in turn. None of a list's

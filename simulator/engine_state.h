@@ -27,6 +27,7 @@ struct Slot {
   double arithmetic_until = 0;  ///< end of the item before, which may still be computed while this one streams; of the
                                 ///< first: the list's start
   double further_share = 0;     ///< warps_alone: of what its further items would take one after the other
+  double pieces_of_item = 0;    ///< warps_alone: of its items, in the mean, besides each warp's first
   std::int32_t list = -1;
   std::int32_t item = 0;  ///< current item; past the list's last one while the CTA finishes
   std::int32_t item_end = 0;
@@ -135,6 +136,7 @@ class Engine {
   double item_seconds() const;
   double arithmetic_seconds(const Slot& slot, const schedules::Item& item) const;
   void look_at_parts(Slot& slot) const;
+  double row_bytes(const Slot& slot, const schedules::Item& item) const;
   double resume_time(const Slot& slot, double end);
   Slot& at(std::int32_t slot) { return slots_[static_cast<std::size_t>(slot)]; }
   Group& group_of(const Slot& slot) { return groups_[static_cast<std::size_t>(slot.group)]; }

@@ -13,6 +13,7 @@ WarpParts warp_parts(std::span<const schedules::Item> list, const WarpCosts& cos
   for (const schedules::Item& item : list) steps += steps_of(item);
   double longest = 0;
   double combined = 0;
+  std::int64_t further = 0;
   std::size_t item = 0;
   std::int64_t left = list.empty() ? 0 : steps_of(list.front());
   for (std::int32_t warp = 0; warp < costs.warps; ++warp) {
@@ -24,14 +25,17 @@ WarpParts warp_parts(std::span<const schedules::Item> list, const WarpCosts& cos
       room -= taken;
       left -= taken;
     }
-    const double end = static_cast<double>(share) * costs.step_seconds +
-                       static_cast<double>(std::max<std::int64_t>(0, pieces - 1)) * costs.piece_seconds;
+    const std::int64_t more = std::max<std::int64_t>(0, pieces - 1);
+    further += more;
+    const double end =
+        static_cast<double>(share) * costs.step_seconds + static_cast<double>(more) * costs.piece_seconds;
     longest = std::max(longest, end);
     // Of the warps that an item falls to the first ends last: it has as many steps as the others, and most pieces.
     if (left > 0) combined = std::max(combined, end + costs.combine_seconds);
   }
   const std::int64_t first = list.empty() ? 0 : (steps_of(list.front()) + costs.warps - 1) / costs.warps;
-  return {std::max(0.0, longest - static_cast<double>(first) * costs.step_seconds), std::max(0.0, combined - longest)};
+  return {std::max(0.0, longest - static_cast<double>(first) * costs.step_seconds), std::max(0.0, combined - longest),
+          further};
 }
 
 }  // namespace splitwave::simulator

@@ -37,6 +37,7 @@ struct WarpParts {
   /// After that warp's end: until the pieces of all items that fall to several warps are combined, each item's by the
   /// last of its warps to end.
   double combine_seconds = 0;
+  std::int64_t further_pieces = 0;  ///< items, and pieces of some, of all warps besides each one's first
 };
 WarpParts warp_parts(std::span<const schedules::Item> list, const WarpCosts& costs);
 

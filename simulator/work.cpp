@@ -157,6 +157,15 @@ double row_bytes(const Workload& workload, const Plan& plan) {
   return static_cast<double>(g.head_dim * element + result);
 }
 
+/// Of K and V that a memory delivers in the time of a row's query and result, of kernels whose warps load queries to
+/// registers and write outputs from them: 16 bytes of each row at a time, half a sector, which takes a whole one's
+/// time. Partial results have twice the bytes, in whole sectors. Where warps share tiles rows come as copies, through
+/// the ring, and kernels without rings have one item.
+double streamed_row_bytes(const workloads::Geometry& g, const KernelProfile& kernel) {
+  if (!kernel.refills_after_use || kernel.shares_tiles || kernel.most_tokens > 0) return 0;
+  return 2.0 * (g.head_dim + g.value_dim) * static_cast<double>(workloads::bytes_per_element(g.dtype));
+}
+
 /// What an SM, or a cluster's SMs, can take in.
 double sm_rate(const Machine& machine, const KernelProfile& kernel, double bytes_per_token) {
   if (kernel.held_transfer_seconds < 0) return machine.sm_bytes_per_second;
@@ -205,6 +214,7 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
     work.row_seconds =
         row_bytes(workload, plan) / std::min(machine.sm_bytes_per_second, machine.dram_bytes_per_second / ctas);
   }
+  work.row_bytes = streamed_row_bytes(workload.geometry, kernel);
   work.edge_seconds = kernel.edge_seconds;
   if (kernel.edge_seconds > 0) look_at_edges(workload, plan, work);
   (kernel.most_tokens > 0 ? work.issue_start_seconds : work.crowd_start_seconds) = kernel.crowd_start_seconds;

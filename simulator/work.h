@@ -39,6 +39,7 @@ struct Work {
   double issue_start_seconds = 0;
 
   double row_seconds = 0;                          ///< of an item, for each of its rows (KernelProfile::moves_rows)
+  double row_bytes = 0;                            ///< of K and V that a row of a further item keeps from coming
   double edge_seconds = 0;                         ///< more of an item at the edge of a mask (at_edge())
   std::vector<workloads::KvRange> seen_of_output;  ///< by all of its queries; empty if no item costs more
 

@@ -79,8 +79,10 @@ TEST(ItemCosts, WarpsWithListsOfTheirOwnTakeAsLongAsTheOneWithMostToDo) {
   EXPECT_EQ(parts_of({}).further_seconds, 0);
   EXPECT_EQ(parts_of({200, 250, 1, 100}).further_seconds, 0) << "a step for each warp, all at once";
   EXPECT_EQ(parts_of({200, 250, 1, 100}).combine_seconds, 0);
+  EXPECT_EQ(parts_of({200, 250, 1, 100}).further_pieces, 0);
   EXPECT_NEAR(parts_of({200, 250, 1, 100, 250}).further_seconds, 11 * kMs, kTolerance) << "a second item of the first";
   EXPECT_EQ(parts_of({200, 250, 1, 100, 250}).combine_seconds, 0);
+  EXPECT_EQ(parts_of({200, 250, 1, 100, 250}).further_pieces, 1);
   EXPECT_EQ(parts_of({1000}).further_seconds, 0);
   EXPECT_NEAR(parts_of({1000}).combine_seconds, 4 * kMs, kTolerance) << "a piece of each warp";
   // The first two warps have an item of two steps each, the others a step each of the third, while they still work.
@@ -88,6 +90,38 @@ TEST(ItemCosts, WarpsWithListsOfTheirOwnTakeAsLongAsTheOneWithMostToDo) {
   EXPECT_NEAR(parts_of({500, 500, 500}).combine_seconds, 3 * kMs, kTolerance);
   // 5, 5, 4 and 4 steps: the second warp has the end of the second item, the third one, and the begin of the fourth.
   EXPECT_NEAR(parts_of({700, 700, 700, 700, 700, 700}).further_seconds, (4 + 20) * kMs, kTolerance);
+  EXPECT_EQ(parts_of({700, 700, 700, 700, 700, 700}).further_pieces, 1 + 2 + 1 + 1);
+}
+
+/// By how much one list of these items takes longer with five rows to each than with one.
+double four_rows_seconds(std::size_t items, const KernelProfile& kernel) {
+  workloads::Workload batch = toy::workload(std::vector<std::int32_t>(items, 1000));
+  batch.geometry.query_heads = 5;
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.cta_begin = {0, plan.cta_begin.back()};
+  Machine machine = toy::machine(1);
+  machine.fp32_lanes = 1e9;  // arithmetic is free
+  const double one_row = simulate(batch, plan, machine, kernel).seconds;
+  for (schedules::OutputTile& output : plan.outputs) output.head_count = output.row_end = 5;
+  return simulate(batch, plan, machine, kernel).seconds - one_row;
+}
+
+TEST(ItemCosts, RowsOfFurtherItemsComeAndGoBesideKeysAndValues) {
+  constexpr double kRow = 2e-6;  // 2 x (250 + 250) x 2 bytes at 1 GB/s
+  KernelProfile kernel = toy::kernel(1);
+  EXPECT_NEAR(four_rows_seconds(3, kernel), 0, kTolerance) << "others' kernels";
+  kernel.refills_after_use = kernel.prefetches_items = true;
+  EXPECT_NEAR(four_rows_seconds(1, kernel), 0, kTolerance);
+  EXPECT_NEAR(four_rows_seconds(3, kernel), 2 * 4 * kRow, kTolerance);
+  kernel.warps_alone = true;
+  kernel.merge_warps = 4;
+  kernel.tile_tokens = 4000;  // an item is a step of a warp
+  EXPECT_NEAR(four_rows_seconds(4, kernel), 0, 0.1 * kRow) << "each warp's first";
+  EXPECT_NEAR(four_rows_seconds(6, kernel), 2 * 4 * kRow, 0.1 * kRow);
+  kernel.warps_alone = false;
+  kernel.tile_tokens = 1;
+  kernel.shares_tiles = true;
+  EXPECT_NEAR(four_rows_seconds(3, kernel), 0, kTolerance) << "queries come through the ring";
 }
 
 TEST(ItemCosts, FurtherItemsOfAListTakeWhatIsLeftOfItsLongestPart) {

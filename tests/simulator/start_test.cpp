@@ -17,6 +17,9 @@ namespace {
 
 constexpr double kUs = 1e-6;
 
+/// What a further item's row takes of half the memory's 10 GB/s: 2,000 bytes.
+constexpr double kRow = 0.4;
+
 /// Tiles of 10 KB in a ring of two, 0.1 us of transfer each after a latency of 1 us.
 KernelProfile ring(double clocks_per_token) {
   KernelProfile kernel = toy::kernel(1);
@@ -102,19 +105,20 @@ TEST(Start, AShortItemWaitsForTheWindowsOfOthersWhereTheMemoryIsFull) {
   // Two windows of 20 KB take 4 us, one alone 1.2. The mean item has 88 tokens; one of 10 takes 2 us at half the rate.
   const double wait = (4 - 1.2) * (1 - 10.0 / 88) * kUs;
   for (std::size_t i = 2; i < 5; ++i) {
-    EXPECT_NEAR(spans[i].end_seconds - spans[i - 1].end_seconds, wait + 2 * kUs, kTolerance * kUs);
+    EXPECT_NEAR(spans[i].end_seconds - spans[i - 1].end_seconds, wait + (2 + kRow) * kUs, kTolerance * kUs);
   }
   // A CTA that asks for nothing until its ring is there falls behind by the whole queue, whatever its items.
   kernel.item_stops = 1;
   const auto stopped = simulate(workload, plan, machine, kernel, {.spans = true}).spans;
   for (std::size_t i = 2; i < 5; ++i) {
-    EXPECT_NEAR(stopped[i].end_seconds - stopped[i - 1].end_seconds, wait + (4 - 1.2 + 2) * kUs, kTolerance * kUs);
+    EXPECT_NEAR(stopped[i].end_seconds - stopped[i - 1].end_seconds, wait + (4 - 1.2 + 2 + kRow) * kUs,
+                kTolerance * kUs);
   }
   kernel.item_stops = 0;
   const workloads::Workload equal = toy::workload({10, 10, 10, 10});
   plan = toy::one_cta_each(equal);
   plan.cta_begin = {0, 2, 4};
-  EXPECT_NEAR(simulate(equal, plan, machine, kernel).seconds, 5.2 * kUs, kTolerance * kUs) << "all wait alike";
+  EXPECT_NEAR(simulate(equal, plan, machine, kernel).seconds, (5.2 + kRow) * kUs, kTolerance * kUs) << "all wait alike";
 }
 
 // A CTA that reads 1 us a tile, of whose window two tiles are.
@@ -147,7 +151,7 @@ TEST(Start, AClusterWaitsForTheLastOfItsCtas) {
   const workloads::Workload equal = toy::workload({10, 10, 10, 10});
   schedules::Plan plan = toy::one_cta_each(equal);
   plan.cta_begin = {0, 2, 4};
-  const double wait = simulate(equal, plan, machine, kernel).seconds - 5.2 * kUs;
+  const double wait = simulate(equal, plan, machine, kernel).seconds - (5.2 + kRow) * kUs;
   // All wait ln 4 of a queue of two windows, 4 us, for the share of the time in which a CTA asks for more: of each item
   // that takes 2 us of transfer.
   EXPECT_NEAR(wait, std::log(4) * (4 * kUs * 2 * kUs / (2 * kUs + wait) - 1.2 * kUs), kTolerance * kUs);
