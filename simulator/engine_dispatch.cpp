@@ -94,12 +94,17 @@ double Engine::out_of_step_bytes(std::int32_t index, double start_seconds, doubl
 
 /// What the start of a list takes longer in the place of a CTA that has ended: as far as the places are taken, by lists
 /// that start with this one and not by those of a wave that ends, and those in them are at their starts or ends too, as
-/// in the probe, whose CTAs stream next to nothing.
+/// in the probe, whose CTAs stream next to nothing. Rows that a CTA of such a kernel has none of neither come nor go.
 double Engine::later_start_seconds(std::int32_t list, double lead, double bytes, const Fill& start) const {
   if (start.share <= 0) return 0;
   const std::int32_t left = plan_->lists() - list / first_wave_ * first_wave_;
   const double starting = lead / (lead + bytes / start.share);
-  return kernel_->later_start_seconds * crowd(std::min<double>(busy_.reading, left)) * starting;
+  double rows = 1;
+  if (work_->most_rows > 0) {
+    const std::size_t cost = work_->cost_of(plan_->list(list).front());
+    rows -= static_cast<double>(work_->empty_rows(work_->heights[cost])) / work_->most_rows;
+  }
+  return rows * kernel_->later_start_seconds * crowd(std::min<double>(busy_.reading, left)) * starting;
 }
 
 void Engine::make_groups(std::int32_t first_wave) {

@@ -78,8 +78,10 @@ double Engine::end_of_arithmetic(const Slot& slot, const schedules::Item& item) 
 /// Of the kernel's own, at the end of an item. Warps with lists of their own end items while the others go on: only the
 /// list's last one shows.
 double Engine::end_seconds(const Slot& slot) const {
-  if (!kernel_->warps_alone) return kernel_->epilogue_seconds;
-  return slot.item + 1 < slot.item_end ? 0 : last_end_seconds(*kernel_, slot.combine_seconds);
+  const bool last = slot.item + 1 == slot.item_end;
+  if (kernel_->warps_alone) return last ? last_end_seconds(*kernel_, slot.combine_seconds) : 0;
+  return kernel_->epilogue_seconds -
+         (last ? work_->sooner_seconds(plan_->items[static_cast<std::size_t>(slot.item)]) : 0);
 }
 
 /// From the item's last arithmetic to its visible result. An edge is one warp's of those with lists of their own, each

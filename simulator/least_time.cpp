@@ -76,6 +76,7 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
     const ByteSeconds& byte = byte_seconds_[work_.cost_of(item)];
     end = work_.more_seconds(item) + work_.last_issue_seconds;
     if (!kernel_.warps_alone) end += kernel_.epilogue_seconds;
+    if (&item == &list.back()) end -= work_.sooner_seconds(item);
     if (kernel_.warps_alone && &item == &list.back()) end += last_end_seconds(kernel_, parts.combine_seconds);
     sm_seconds_ += count * item_bytes * byte.sm;
     arithmetic += end;
@@ -95,7 +96,9 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
 
 /// Of any list's last item at the end: of warps with parts of their list no item may have to be combined of pieces.
 double LeastTime::least_end() const {
-  return last_end_seconds(kernel_, 0) + work_.row_seconds * work_.heights.front() + work_.last_issue_seconds;
+  const std::int32_t rows = work_.heights.front();
+  return last_end_seconds(kernel_, 0) + work_.row_seconds * rows + work_.last_issue_seconds -
+         work_.empty_row_seconds * work_.empty_rows(rows);
 }
 
 void LeastTime::add_items(std::int64_t lists, double tokens, double shortest, double longest) {

@@ -40,6 +40,8 @@ struct Work {
 
   double row_seconds = 0;                          ///< of an item, for each of its rows (KernelProfile::moves_rows)
   double row_bytes = 0;                            ///< of K and V that a row of a further item keeps from coming
+  double empty_row_seconds = 0;                    ///< by which a list ends sooner for each of these that is none
+  std::int32_t most_rows = 0;                      ///< that a CTA holds, where fewer take less
   double edge_seconds = 0;                         ///< more of an item at the edge of a mask (at_edge())
   std::vector<workloads::KvRange> seen_of_output;  ///< by all of its queries; empty if no item costs more
 
@@ -56,6 +58,12 @@ struct Work {
   /// What an item takes besides the kernel's own costs: its rows' way in and out, and a mask's edge.
   double more_seconds(const schedules::Item& item) const {
     return row_seconds * heights[cost_of(item)] + (at_edge(item) ? edge_seconds : 0);
+  }
+  /// Rows of the kernel's that an item of such a height leaves empty, where that is known to matter.
+  std::int32_t empty_rows(std::int32_t height) const { return std::max(0, most_rows - height); }
+  /// By which a list with this last item ends sooner than one whose rows are all there.
+  double sooner_seconds(const schedules::Item& last) const {
+    return empty_row_seconds * empty_rows(heights[cost_of(last)]);
   }
   /// Index into heights and seconds_per_byte.
   std::size_t cost_of(const schedules::Item& item) const {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "simulator/alternatives.h"
+#include "simulator/bound.h"
 #include "simulator/simulate.h"
 #include "simulator/warp_parts.h"
 #include "tests/simulator/toy.h"
@@ -140,6 +141,22 @@ TEST(ItemCosts, FurtherItemsOfAListTakeWhatIsLeftOfItsLongestPart) {
   const double one_of_each = seconds();
   EXPECT_GT(two_of_a_warp - one_of_each, 350 * kMs) << "all of an item's time, which is four times a share";
   EXPECT_LT(one_of_each, 50 * kMs);
+}
+
+TEST(ItemCosts, AListEndsSoonerWhereItsLastItemHasFewerRows) {
+  const workloads::Workload batch = toy::workload({1000, 1000});
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.cta_begin = {0, 2};
+  KernelProfile kernel = toy::kernel(1);
+  kernel.epilogue_seconds = 8 * kMs;
+  const auto seconds = [&] { return simulate(batch, plan, toy::machine(1), kernel).seconds; };
+  kernel.shares_tiles = true;
+  const double without = seconds();
+  kernel.most_rows = 4;  // of which there is one
+  EXPECT_NEAR(without - seconds(), 8 * kMs * 0.5 * 3 / 4, kTolerance);
+  EXPECT_LE(least_seconds(batch, plan, toy::machine(1), kernel, {}), seconds());
+  kernel.shares_tiles = false;
+  EXPECT_NEAR(seconds(), without, kTolerance);
 }
 
 TEST(ItemCosts, WholeItemsNeedNoCombination) {

@@ -107,6 +107,22 @@ TEST(Waves, ACtaInThePlaceOfAnEndedOneStartsLaterWhereAllAreAtTheirStarts) {
   EXPECT_EQ(more(1.25, 16), 0) << "at most one on an SM";
 }
 
+TEST(Waves, RowsThatAreNotThereDelayNoStart) {
+  const Machine machine = load_machine("h200-calibrated");
+  const auto more = [&](const char* spec) {
+    workloads::Workload workload = workloads::parse_spec(spec);
+    KernelProfile with = kernel_of(workload, "r4g4s3t16c1", machine);
+    KernelProfile without = with;
+    without.later_start_seconds = 0;
+    workload.requests.assign(static_cast<std::size_t>(6 * grid_of(machine, with).resident()), {1, 16});
+    return seconds("fixed-split:1", with, workload, machine, L2State::warm) -
+           seconds("fixed-split:1", without, workload, machine, L2State::warm);
+  };
+  const double all = more("h=32/1,d=128:1q1s16");
+  ASSERT_GT(all, 1e-6);
+  EXPECT_NEAR(more("h=24/1,d=128:1q1s16") / all, 0.75, 0.05);
+}
+
 TEST(Waves, PagesAreLookedUpForEachItemOfAList) {
   const Machine machine = load_machine("h200-calibrated");
   workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:12q1s64");
