@@ -63,6 +63,7 @@ struct Decoder::State {
   Prepared current;
   std::vector<std::int32_t> first_item;  ///< HeadPairs::first_item of the current plan, if it is of such
   GraphExec graph;
+  dim3 captured_grid = {0, 0, 0};
   bool captured_boxes = false;  ///< the graph's launches take keys in boxes (key_map.h)
   bool fits_boxes = true;       ///< the current plan can be replayed by such launches
 };
@@ -211,12 +212,22 @@ void Decoder::capture(const std::vector<DevicePointers>& pointers) {
   s.graph = gpu::capture(s.stream.get(), [&] {
     for (const DevicePointers& each : pointers) boxes = s.launch(each);
   });
+  s.captured_grid = s.current.decode.grid;
   s.captured_boxes = boxes;
   s.fits_boxes = true;
 }
 
 void Decoder::replay() {
   if (state_->graph.get() == nullptr) throw DeviceError("no launches are captured that could be replayed");
+  const dim3& captured = state_->captured_grid;
+  const dim3& grid = state_->current.decode.grid;
+  if (captured.x != grid.x || (captured.y != grid.y && state_->current.params.lists > 0) || captured.z != grid.z) {
+    throw base::InputError(
+        fmt::format("the captured launches have {} x {} x {} CTAs, those of the plan {} x {} x {} (a list each, and as "
+                    "many without "
+                    "work as make half of the capacity's items): capture them again",
+                    captured.x, captured.y, captured.z, grid.x, grid.y, grid.z));
+  }
   if (!state_->fits_boxes) {
     throw base::InputError(fmt::format(
         "the captured launches take whole tiles of a page, and an item of the plan does not begin at a multiple of {} "

@@ -142,8 +142,9 @@ class Decoder {
   /// Captures `pointers.size()` launches, one after another, as a graph that replay() runs. Where it throws, what was
   /// captured before stays.
   void capture(const std::vector<DevicePointers>& pointers);
-  /// Throws DeviceError if nothing is captured; InputError if the launches take keys in boxes (kernels/box_loader.cuh)
-  /// and an item of the current plan begins within one: then they are to be captured again.
+  /// Throws DeviceError if nothing is captured; InputError if the captured launches have other CTAs than the current
+  /// plan's, as those of plans with more lists than half of capacity.items have, or other row blocks, or if they take
+  /// keys in boxes (kernels/box_loader.cuh) and an item begins within one: then they are to be captured again.
   void replay();
 
   /// Waits for the stream. Throws DeviceError if a kernel failed, if a merge waited in vain, or if an output's

@@ -161,6 +161,27 @@ TEST_F(DecoderPlans, MergeKernelsWriteEveryRowBlock) {
   for (const float value : launched(decoder, tensors).output) ASSERT_EQ(value, value) << "an output is missing";
 }
 
+TEST_F(DecoderPlans, ReplaysWithOtherCtasAreRefused) {
+  // A list each, and room for no more: half of the items.
+  const Workload many = testing::decode("many", testing::geometry(4, 1, 64), std::vector<std::int32_t>(40, 70));
+  const Workload few = testing::decode("few", testing::geometry(4, 1, 64), {70, 70, 70});
+  const KernelConfig v = config_for(many);
+  const DeviceTensors tensors = DeviceTensors::generate(many, 1);
+  const Plan plan = plan_of(many, v, "fa2");
+  Decoder decoder(capacity_of(many, plan, v));
+  decoder.set_plan(many, tensors.addressing(), plan, v, testing::replayable());
+  decoder.capture({tensors.pointers(0)});
+  decoder.replay();
+  decoder.synchronize();
+  decoder.set_plan(few, dense_addressing(few), plan_of(few, v, "fa2"), v, testing::replayable());
+  EXPECT_THROW(decoder.replay(), base::InputError) << "CTAs without lists would run those of the plan before";
+  decoder.capture({tensors.pointers(0)});
+  decoder.replay();
+  decoder.synchronize();
+  decoder.set_plan(many, tensors.addressing(), plan, v, testing::replayable());
+  EXPECT_THROW(decoder.replay(), base::InputError) << "some lists would have no CTA";
+}
+
 TEST_F(DecoderPlans, PointersThatAreNotAlignedAreRefused) {
   const Workload w = testing::decode("aligned", testing::geometry(4, 1, 64), {200});
   const KernelConfig v = config_for(w);

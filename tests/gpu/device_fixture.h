@@ -33,7 +33,7 @@ inline gpu::LaunchOptions replayable() {
 inline gpu::Decoder captured(const workloads::Workload& w, const gpu::DeviceTensors& tensors,
                              const schedules::Plan& plan, const gpu::KernelConfig& v) {
   gpu::Capacity capacity = gpu::capacity_of(w, plan, v);
-  capacity.items *= 4;
+  capacity.items *= 8;
   capacity.partials *= 4;
   gpu::Decoder decoder(capacity);
   decoder.set_plan(w, tensors.addressing(), plan, v, replayable());
