@@ -223,9 +223,8 @@ void Decoder::replay() {
   const dim3& grid = state_->current.decode.grid;
   if (captured.x != grid.x || (captured.y != grid.y && state_->current.params.lists > 0) || captured.z != grid.z) {
     throw base::InputError(
-        fmt::format("the captured launches have {} x {} x {} CTAs, those of the plan {} x {} x {} (a list each, and as "
-                    "many without "
-                    "work as make half of the capacity's items): capture them again",
+        fmt::format("the captured launches have {} x {} x {} CTAs, the plan's {} x {} x {} (one for each list, and at "
+                    "least half of the capacity's items): capture them again",
                     captured.x, captured.y, captured.z, grid.x, grid.y, grid.z));
   }
   if (!state_->fits_boxes) {
