@@ -222,10 +222,11 @@ constexpr std::int64_t kFragmentsAtOnce = 16;
 Launch merge_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,
                     const LaunchOptions& options, std::int32_t warps_shift, const Capacity& capacity) {
   const MergeKernel& kernel = find_merge_kernel(workload.geometry, config.row_tiles);
+  const Device device = current_device();
   const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
   const std::size_t merges = options.replayable ? static_cast<std::size_t>(capacity.merges) : plan.merges.size();
   const std::int64_t fragments = static_cast<std::int64_t>(merges) * row_blocks * kernel.fragments;
-  const bool runs = warps_shift == 0 && fragments > kFragmentsAtOnce * current_device().sms;
+  const bool runs = warps_shift == 0 && fragments > kFragmentsAtOnce * device.sms;
   const std::int32_t warps = runs ? kernel.fragments / kernel.run : kernel.fragments << warps_shift;
   const std::int32_t warps_of_cta = kernel.threads / 32;
   Launch launch;
@@ -233,7 +234,7 @@ Launch merge_launch(const Workload& workload, const Plan& plan, const KernelConf
   launch.threads = kernel.threads;
   launch.grid = dim3(static_cast<unsigned>(std::max<std::size_t>(1, merges)), static_cast<unsigned>(row_blocks),
                      static_cast<unsigned>((warps + warps_of_cta - 1) / warps_of_cta));
-  launch.overlaps = current_device().compute_capability >= 90;
+  launch.overlaps = device.compute_capability >= 90;
   return launch;
 }
 

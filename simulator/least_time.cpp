@@ -98,7 +98,7 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
 double LeastTime::least_end() const {
   const std::int32_t rows = work_.heights.front();
   return last_end_seconds(kernel_, 0) + work_.row_seconds * rows + work_.last_issue_seconds -
-         work_.empty_row_seconds * work_.empty_rows(rows);
+         work_.sooner_seconds(rows);
 }
 
 void LeastTime::add_items(std::int64_t lists, double tokens, double shortest, double longest) {

@@ -61,10 +61,9 @@ struct Work {
   }
   /// Rows of the kernel's that an item of such a height leaves empty, where that is known to matter.
   std::int32_t empty_rows(std::int32_t height) const { return std::max(0, most_rows - height); }
-  /// By which a list with this last item ends sooner than one whose rows are all there.
-  double sooner_seconds(const schedules::Item& last) const {
-    return empty_row_seconds * empty_rows(heights[cost_of(last)]);
-  }
+  /// By which a list whose last item has such a height, or is this one, ends sooner than one whose rows are all there.
+  double sooner_seconds(std::int32_t height) const { return empty_row_seconds * empty_rows(height); }
+  double sooner_seconds(const schedules::Item& last) const { return sooner_seconds(heights[cost_of(last)]); }
   /// Index into heights and seconds_per_byte.
   std::size_t cost_of(const schedules::Item& item) const {
     return cost_of_output.empty() ? 0 : static_cast<std::size_t>(cost_of_output[static_cast<std::size_t>(item.output)]);
