@@ -8,11 +8,12 @@
 
 namespace splitwave::gpu {
 
-/// Throws InputError as kernel_configs() does.
-std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry);
+/// Of warps for themselves. waits: those for CTAs that wait and merge. Throws InputError as kernel_configs() does.
+std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry, bool waits = false);
 
-/// Throws InputError if it is not compiled.
-const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config);
+/// waits: for plans whose CTAs wait and merge, which kernels whose warps work together take as any others. Throws
+/// InputError if it is not compiled.
+const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config, bool waits = false);
 /// The single-item kernel of the same config, for outputs in parts or not; null if there is none. workload: as the
 /// kernel sees it, of head pairs if the config is for such.
 const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config,

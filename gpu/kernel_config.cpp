@@ -90,7 +90,7 @@ void check_dims(const workloads::Geometry& geometry) {
 
 }  // namespace
 
-std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry) {
+std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry, bool waits) {
   check_dims(geometry);
   const bool f16 = geometry.dtype == workloads::Dtype::f16;
   if (!f16 && geometry.dtype != workloads::Dtype::bf16) {
@@ -99,10 +99,13 @@ std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry) {
   if (is_latent(geometry)) return {};
   switch (geometry.head_dim) {
     case 64:
+      if (waits) return f16 ? f16_d64_waiting_kernels() : bf16_d64_waiting_kernels();
       return f16 ? f16_d64_kernels() : bf16_d64_kernels();
     case 128:
+      if (waits) return f16 ? f16_d128_waiting_kernels() : bf16_d128_waiting_kernels();
       return f16 ? f16_d128_kernels() : bf16_d128_kernels();
     case 256:
+      if (waits) return f16 ? f16_d256_waiting_kernels() : bf16_d256_waiting_kernels();
       return f16 ? f16_d256_kernels() : bf16_d256_kernels();
     default:
       throw InputError(fmt::format("geometry.head_dim {}: the CUDA kernels take 64, 128 and 256", geometry.head_dim));
@@ -148,8 +151,8 @@ std::span<const DecodeKernel> group_kernels_for(const workloads::Geometry& g) {
 
 }  // namespace
 
-const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config) {
-  const std::span<const DecodeKernel> own = kernels_for(workload.geometry);
+const DecodeKernel& find_kernel(const workloads::Workload& workload, const KernelConfig& config, bool waits) {
+  const std::span<const DecodeKernel> own = kernels_for(workload.geometry, waits);
   const bool by_warps = config.team == Team::warps || config.team == Team::alone;
   for (const DecodeKernel& kernel : by_warps ? own : group_kernels_for(workload.geometry)) {
     if (kernel.team == config.team && kernel.row_tiles == config.row_tiles && kernel.warps == config.warps &&

@@ -181,7 +181,8 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
                      KnownResidency& known) {
   const DecodeKernel* single_item = single_item_kernel(workload, plan, config, options);
   if (config.single_items_only() && single_item == nullptr) refuse_plan(plan, config);
-  const DecodeKernel& kernel = config.single_items_only() ? *single_item : find_kernel(workload, config);
+  const bool waits = plan.merge == MergeKind::host_cta;
+  const DecodeKernel& kernel = config.single_items_only() ? *single_item : find_kernel(workload, config, waits);
   const std::int32_t row_blocks = row_blocks_of(size_of(plan).most_rows, config.row_tiles);
   if (plan.dispatch == Dispatch::queue && row_blocks > 1) {
     // The CTAs of all row blocks would take their lists from one counter.
@@ -195,7 +196,7 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
   }
   const std::int64_t resident = known_residency(kernel, config, known).workers;
   const std::int64_t workers = static_cast<std::int64_t>(plan.ctas()) * row_blocks;
-  if (plan.merge == MergeKind::host_cta && workers > resident) {
+  if (waits && workers > resident) {
     throw InputError(fmt::format("plan {}: its merge waits for {} workers, but {} are resident with kernel {}",
                                  plan.schedule, workers, resident, to_string(config)));
   }

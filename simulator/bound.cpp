@@ -37,7 +37,7 @@ LeastMerge least_merge(const workloads::Workload& workload, const schedules::Pla
   }
   const std::int32_t fragments = fragments_with_rows(kernel, rows);
   const auto seconds = [&](std::int32_t parts) {
-    return machine.flag_seconds + in_kernel_seconds(kernel, parts, waits ? parts : 1, fragments);
+    return machine.flag_seconds + in_kernel_seconds(kernel, parts, waits ? parts : 0, fragments);
   };
   // Hosts that share a merge are done with more parts sooner, so that nothing is sure of them.
   const double always = !waits && plan.merges.size() == plan.outputs.size() ? seconds(least) : 0;

@@ -137,6 +137,10 @@ struct KernelProfile {
   std::int32_t merge_kernel_most_warps = 1;
   std::int32_t merge_fragments = 0;  ///< that a CTA's warps take in turn to merge an output; 0: as one piece
   std::int32_t merge_warps = 1;      ///< warps of a CTA that merge
+  /// In place of merge_seconds and merge_seconds_per_split where CTAs wait and look themselves whether partials are
+  /// there, all of a warp's fragments at a time; the first negative: as a last arriver's.
+  double waiting_merge_seconds = -1;
+  double waiting_merge_seconds_per_split = 0;
   double merge_shared_seconds = -1;  ///< of merge_seconds, what CTAs that share a merge take each; negative: all of it
   double merge_shared_turns = 0;  ///< partials times turns of a CTA's warps from which on CTAs that wait share a merge
 };

@@ -85,6 +85,9 @@ void read_constants(KernelProfile& kernel, Constants& constants) {
   whole(kernel.merge_kernel_most_warps, "merge_kernel_most_warps", "1", 1, 32);
   whole(kernel.merge_fragments, "merge_fragments", "1", 1, 1 << 16);
   whole(kernel.merge_warps, "merge_warps", "1", 1, 32);
+  take(kernel.waiting_merge_seconds, constants.optional_number("waiting_merge", "ns", 1e-9, 0, 1e6));
+  take(kernel.waiting_merge_seconds_per_split,
+       constants.optional_number("waiting_merge_per_split", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_shared_seconds, constants.optional_number("merge_shared", "ns", 1e-9, 0, 1e6));
   take(kernel.merge_shared_turns, constants.optional_number("merge_shared_turns", "1", 1, 0, 1e6));
   take(kernel.merge_kernel_batch_seconds, constants.optional_number("merge_kernel_batch", "ns", 1e-9, 0, 1e6));

@@ -129,7 +129,8 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   for (std::int32_t slot = merge.slot_begin; slot < merge.slot_end; ++slot) {
     const std::int32_t item = item_of_slot[static_cast<std::size_t>(slot)];
     const double end = result.item_end[static_cast<std::size_t>(item)];
-    if (end > last && !(waits && alone && slot == merge.slot_begin)) {
+    const bool keeps_its_own = waits && alone && kernel.waiting_merge_seconds < 0;
+    if (end > last && !(keeps_its_own && slot == merge.slot_begin)) {
       last = end;
       if (!waits) one.item = item;
     }
@@ -137,9 +138,10 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   // A host that keeps its own partial reads one less; CTAs that share a merge read them all, as a last arriver does.
   const double read = waits && kernel.merge_fragments == 0 ? splits - 1 : splits;
   one.last_arrival = last + machine.flag_seconds;
-  one.seconds = in_kernel_seconds(
-      kernel, read, mergers, fragments_with_rows(kernel, plan.outputs[static_cast<std::size_t>(merge.output)].rows()),
-      row_loads_seconds(plan, merge, machine, kernel));
+  one.seconds =
+      in_kernel_seconds(kernel, read, waits ? mergers : 0,
+                        fragments_with_rows(kernel, plan.outputs[static_cast<std::size_t>(merge.output)].rows()),
+                        row_loads_seconds(plan, merge, machine, kernel));
   one.ready = result.item_end[static_cast<std::size_t>(one.item)];
   one.begin = std::max(one.ready, one.last_arrival);
   return one;
@@ -200,12 +202,22 @@ MergeCost in_kernel_cost(const workloads::Workload& workload, const Plan& plan, 
   return cost;
 }
 
+/// Partials of a fragment that a warp of a CTA that waits looks for at a time (gpu/kernels/waiting.cuh, kAsked).
+constexpr double kPartialsLookedFor = 16;
+
 }  // namespace
 
 double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, std::int32_t fragments,
                          double more_per_split) {
   const std::int32_t sharing = sharing_ctas(kernel, splits, mergers);
   const std::int32_t warps = sharing > 1 ? sharing_warps(kernel, splits, kernel.merge_warps) : 1;
+  if (mergers > 0 && kernel.waiting_merge_seconds >= 0) {
+    // A CTA alone has few partials, of all of its fragments at a time.
+    const std::int32_t turns = sharing > 1 ? merge_turns(kernel, (fragments + sharing - 1) / sharing * warps) : 1;
+    const double serial = std::ceil(splits / warps);
+    return kernel.waiting_merge_seconds + kernel.waiting_merge_seconds_per_split * serial +
+           kernel.merge_batch_seconds * (turns * std::ceil(serial / kPartialsLookedFor) - 1);
+  }
   double turns = 1;
   if (sharing > 1 || fragments < kernel.merge_fragments) {
     const std::int32_t of_cta = (fragments + sharing - 1) / sharing;

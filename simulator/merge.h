@@ -17,8 +17,8 @@ struct MergeCost {
 };
 
 /// What it takes to combine so many partials of `fragments` (at most kernel.merge_fragments) inside the kernel once
-/// they are there, with `more_per_split` for each. The CTAs that merge may be several (`mergers`): they have fewer of
-/// the fragments each, and of many partials several warps share each fragment.
+/// they are there, with `more_per_split` for each. mergers: 0 for a last arriver, else CTAs that wait and may share the
+/// merge: they have fewer of the fragments each then, and of many partials several warps share each fragment.
 double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, std::int32_t fragments,
                          double more_per_split = 0);
 

@@ -172,7 +172,7 @@ double KernelBounds::merge_seconds(std::int64_t parts, Merging merging) {
     const bool waits = merging == Merging::host_cta;
     const KernelProfile& kernel = facts_.single_query && !waits ? runner(Use::single).kernel : kernel_;
     return machine_.flag_seconds + simulator::in_kernel_seconds(
-                                       kernel, static_cast<double>(parts), waits ? static_cast<std::int32_t>(parts) : 1,
+                                       kernel, static_cast<double>(parts), waits ? static_cast<std::int32_t>(parts) : 0,
                                        simulator::fragments_with_rows(kernel, facts_.least_rows));
   }
   const std::int32_t serial = simulator::splits_per_warp(kernel_, static_cast<std::int32_t>(parts));

@@ -73,6 +73,17 @@ void add_last_arrivers(const ProbedConfig& probed, const ProbeTimes& times, doub
   add_by_cluster(probed, times, 1, flag_ns, list);
 }
 
+/// What CTAs that wait take by packets, which is little more for eight parts, of which eight CTAs may have a fragment
+/// each, than for two.
+void add_waiting(const ProbeTimes& times, double flag_ns, ConstantList& list) {
+  const double one = times.at(1, true, ProbeKind::item, times.round(1));
+  const double two = times.at(1, true, ProbeKind::host, 2) - one;
+  const double eight = times.at(1, true, ProbeKind::host, 8) - one;
+  const double per_split = std::max(0.0, (eight - two) / 6);
+  list.add_ns("waiting_merge", std::max(0.0, two - 2 * per_split - flag_ns));
+  list.add_ns("waiting_merge_per_split", per_split);
+}
+
 /// What each of eight CTAs takes that share a merge of eight parts, besides its fragments.
 void add_shared(const ProbedConfig& probed, const ProbeTimes& times, double flag_ns, double shared_turns,
                 ConstantList& list) {
@@ -119,7 +130,11 @@ void add_merge_constants(const ProbedConfig& probed, const ProbeTimes& times, co
                          double shared_turns, ConstantList& list) {
   const double flag_ns = base.flag_seconds * 1e9;
   add_last_arrivers(probed, times, flag_ns, list);
-  add_shared(probed, times, flag_ns, shared_turns, list);
+  if (probed.config.team == gpu::Team::warps || probed.config.team == gpu::Team::alone) {
+    add_waiting(times, flag_ns, list);
+  } else {
+    add_shared(probed, times, flag_ns, shared_turns, list);
+  }
   add_merge_kernel(probed, times, base, list);
   list.add("merge_fragments", "1", fragments_of(probed), "derived");
   list.add("merge_warps", "1", probed.config.warps, "derived");

@@ -12,6 +12,7 @@
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/tile.cuh"
+#include "gpu/kernels/waiting.cuh"
 
 namespace splitwave::gpu {
 
@@ -54,30 +55,31 @@ __device__ __forceinline__ void store_piece(unsigned char* place, int lane, cons
 
 /// Hands on what the warp has all of.
 template <class Config>
-__device__ __forceinline__ void put_whole(const Cta<Config>& cta, const Rows& rows, int slot,
+__device__ __forceinline__ void put_whole(const Cta<Config>& cta, const Rows& rows, Sink sink, int slot,
                                           const Accumulator<Config>& acc) {
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
+    if (Config::kRowTiles > 1 && n * 8 >= rows.count) break;  // nobody would take such packets
     float sum[2] = {acc.sum[n][0], acc.sum[n][1]};
     add_lanes(sum);
-    put_tile<Config::kDimTiles, 1>(cta, n, 0, acc.maximum[n], sum, slot < 0 ? Sink::output : Sink::partial, 0, rows,
-                                   slot, [&](int d) {
-                                     const float(&o)[4] = acc.o[n][d];
-                                     return make_float4(o[0], o[1], o[2], o[3]);
-                                   });
+    put_tile<Config::kDimTiles, 1>(cta, n, 0, acc.maximum[n], sum, sink, 0, rows, slot, [&](int d) {
+      const float(&o)[4] = acc.o[n][d];
+      return make_float4(o[0], o[1], o[2], o[3]);
+    });
   }
 }
 
 /// Combines the pieces of an item, in order, and hands the result on. One warp.
 template <class Config>
 __device__ __forceinline__ void put_pieces(const Cta<Config>& cta, const DeviceItem& item, int first_warp,
-                                           const Rows& rows, int slot) {
+                                           const Rows& rows, Sink sink, int slot) {
   constexpr int kMost = Config::kWarps;
   const unsigned char* place[kMost];
 #pragma unroll
   for (int i = 0; i < kMost; ++i) place[i] = piece_place(cta, first_warp, i);
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
+    if (Config::kRowTiles > 1 && n * 8 >= rows.count) break;
     float4 sums[kMost];
     Weights<kMost> weights;
 #pragma unroll
@@ -88,18 +90,17 @@ __device__ __forceinline__ void put_pieces(const Cta<Config>& cta, const DeviceI
       }
     }
     weigh_sums(sums, weights);
-    put_tile<Config::kDimTiles, 1>(
-        cta, n, 0, weights.maximum, weights.sum, slot < 0 ? Sink::output : Sink::partial, 0, rows, slot, [&](int d) {
-          float4 o[kMost];
+    put_tile<Config::kDimTiles, 1>(cta, n, 0, weights.maximum, weights.sum, sink, 0, rows, slot, [&](int d) {
+      float4 o[kMost];
 #pragma unroll
-          for (int i = 0; i < kMost; ++i) {
-            o[i] = make_float4(0, 0, 0, 0);
-            if (i < item.pieces) {
-              o[i] = reinterpret_cast<const float4*>(place[i])[(n * Config::kDimTiles + d) * 32 + cta.lane];
-            }
-          }
-          return weighted_sum(o, weights);
-        });
+      for (int i = 0; i < kMost; ++i) {
+        o[i] = make_float4(0, 0, 0, 0);
+        if (i < item.pieces) {
+          o[i] = reinterpret_cast<const float4*>(place[i])[(n * Config::kDimTiles + d) * 32 + cta.lane];
+        }
+      }
+      return weighted_sum(o, weights);
+    });
   }
 }
 
@@ -121,45 +122,35 @@ __device__ __forceinline__ bool leave_piece(const Cta<Config>& cta, const Device
   return before + 1 == item.pieces;
 }
 
-/// All fragments of the output, by one warp.
+/// All fragments of the output of a last arriver, by one warp.
 template <class Config>
 __device__ __forceinline__ void merge_alone(const Cta<Config>& cta, const DeviceItem& item) {
 #pragma unroll 1
   for (int warp = 0; warp < Config::kWarps; ++warp) {
     const Cta<Config> part{cta.params, cta.shared, cta.lane, warp, cta.rank, cta.worker, cta.row_block};
-    merge_output(part, item, false);
+    merge_output<Moment::between_items>(part, item, false);
   }
 }
 
-/// The item's partial result is written: reports it, and notes it if its merge falls to this CTA. The first place is
-/// kept for the item that ends the list, the only one whose merge CTAs may share; what finds none is merged at once.
+/// Notes that the CTA is to merge the item's output when its lists are done. One lane. False: there is no room for it.
+template <class Config>
+__device__ __forceinline__ bool note_owed(const Cta<Config>& cta, const DeviceItem& item) {
+  const std::uint32_t place = atomicAdd(&cta.control().owed, 1U);
+  if (place >= kMaxPending) return false;
+  cta.control().pending[place] = item;
+  return true;
+}
+
+/// The item's partial result is written: reports it, and notes it if its merge falls to this CTA. What finds no room is
+/// merged at once.
 template <class Config>
 __device__ __forceinline__ void report_alone(const Cta<Config>& cta, const DeviceItem& item) {
-  const bool host = cta.params.merge == InKernelMerge::host_cta;
-  const int sharing = mergers(cta, item);
-  Control& control = cta.control();
   bool at_once = false;
   __syncwarp();
-  if (cta.lane == 0) {
-    bool ours = host && item.part < sharing;
-    const bool dropped =
-        (cta.params.test_hooks & kDrop) != 0 && cta.params.injection.drop_slot == 1U + item.slot_begin + item.part;
-    if (!dropped && !(host && sharing == 1 && item.part == 0)) {
-      const std::uint32_t last = host ? item.parts + sharing - 1U : item.parts - 1U;
-      const std::uint32_t old = ptx::increment(cta.arrivals(item.slot_begin), last);
-      if (!host) ours = old == last;
-    }
-    if (ours && sharing > 1) {
-      control.pending[0] = item;
-      control.owes_first = 1;
-    } else if (ours) {
-      const std::uint32_t place = atomicAdd(&control.owed, 1U);
-      if (place < kMaxPending) {
-        control.pending[place] = item;
-      } else {
-        at_once = !host || wait_for_arrivals(cta, item);
-      }
-    }
+  if (cta.lane == 0 && !dropped(cta, item)) {
+    const std::uint32_t last = item.parts - 1U;
+    const bool ours = ptx::increment(cta.arrivals(item.slot_begin), last) == last;
+    at_once = ours && !note_owed(cta, item);
   }
   if (__shfl_sync(~0U, at_once ? 1 : 0, 0) == 0) return;
   merge_alone(cta, item);
@@ -171,62 +162,56 @@ template <class Config>
 __device__ __forceinline__ void finish_piece(const Cta<Config>& cta, const DeviceItem& item,
                                              const Accumulator<Config>& acc) {
   const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
-  const int slot = item.parts > 1 ? item.slot_begin + item.part : -1;
+  const Sink sink = sink_of(cta, item);
+  const int slot = slot_of(cta, item);
   if (item.pieces == 1) {
-    put_whole(cta, rows, slot, acc);
+    put_whole(cta, rows, sink, slot, acc);
   } else {
     const int first_warp = cta.warp - item.piece;
     if (!leave_piece(cta, item, first_warp, acc)) return;
-    put_pieces(cta, item, first_warp, rows, slot);
+    put_pieces(cta, item, first_warp, rows, sink, slot);
   }
-  if (item.parts > 1 && cta.params.merge != InKernelMerge::none) report_alone(cta, item);
-}
-
-/// No merge is owed.
-template <class Config>
-__device__ __forceinline__ void clear_owed(const Cta<Config>& cta) {
-  if (threadIdx.x != 0) return;
-  cta.control().owed = 1;
-  cta.control().owes_first = 0;
+  if constexpr (Config::kWaits) {
+    if (cta.lane == 0 && owes_merge(cta, item)) note_owed(cta, item);
+  } else if (item.parts > 1 && cta.params.merge != InKernelMerge::none) {
+    report_alone(cta, item);
+  }
 }
 
 /// Before the first list: no piece is there, no merge is owed.
 template <class Config>
 __device__ __forceinline__ void open_lists(const Cta<Config>& cta) {
   if (threadIdx.x < Config::kWarps) cta.control().ended[threadIdx.x] = 0;
-  clear_owed(cta);
+  if (threadIdx.x == 0) cta.control().owed = 0;
   __syncthreads();
 }
 
 /// The warps' lists are done: the CTA does the merges that fall to it.
 template <class Config>
-__device__ __forceinline__ void merge_owed(const Cta<Config>& cta) {
-  if (cta.params.merge == InKernelMerge::none) return;
+__device__ __forceinline__ void merge_owed(const Cta<Config>& cta, int list) {
+  if (!Config::kWaits && cta.params.merge == InKernelMerge::none) return;
   Control& control = cta.control();
   __syncthreads();
-  const int first = control.owes_first != 0 ? 0 : 1;
-  const int end = min(static_cast<int>(control.owed), kMaxPending);
-  if (first >= end) return;
-  const bool waits = cta.params.merge == InKernelMerge::host_cta;
-  if (waits) {
-    if (threadIdx.x == 0) {
-      for (int i = first; i < end; ++i) control.ours[i] = wait_for_arrivals(cta, control.pending[i]) ? 1 : 0;
-    }
-    __syncthreads();
+  const int owed = static_cast<int>(control.owed);
+  if (owed == 0) return;
+  if (Config::kWaits && owed > kMaxPending) {  // which ones found no room is not known
+#pragma unroll 1
+    for (int warp = 0; warp < Config::kWarps; ++warp) merge_chain(cta, list * Config::kWarps + warp, true);
+    return;
   }
   if constexpr (kRecords) skip_waiting(cta);
 #pragma unroll 1
-  for (int i = first; i < end; ++i) {
-    if (waits && control.ours[i] == 0) continue;
+  for (int i = 0; i < min(owed, kMaxPending); ++i) {
     const DeviceItem merged = control.pending[i];
-    merge_output(cta, merged, true);
-    if constexpr (kRecords) {
-      const bool first_of_mergers = mergers(cta, merged) == 1 || merged.part == 0;
-      if (cta.warp == 0 && first_of_mergers) record_merge(cta, merged.slot_begin);
+    if constexpr (Config::kWaits) {
+      merge_waiting(cta, merged);
+    } else {
+      merge_output<Moment::at_end>(cta, merged, true);
+      if (kRecords && cta.warp == 0) record_merge(cta, merged.slot_begin);
     }
   }
   __syncthreads();
-  clear_owed(cta);
+  if (threadIdx.x == 0) control.owed = 0;
 }
 
 }  // namespace splitwave::gpu

@@ -22,7 +22,7 @@ inline constexpr float kNothingSeen = -1e30F;
 
 template <class Element_, int kHeadDim_, int kRowTiles_, int kWarps_, int kStages_, int kTokens_, bool kPaged_,
           bool kMasked_ = false, int kSingleItemCluster_ = 0, bool kAlone_ = false, int kKvHeads_ = 1,
-          bool kParts_ = false>
+          bool kParts_ = false, bool kWaits_ = false>
 struct Config {
   using Element = Element_;
   static constexpr int kHeadDim = kHeadDim_;
@@ -58,6 +58,10 @@ struct Config {
   /// Whether outputs may be in parts, which are then merged by packets (packets.cuh). Kernels with rings always take
   /// such; without, their instructions would take registers from those that need none of it.
   static constexpr bool kParts = kParts_ || !kWholeItem;
+
+  /// Whether CTAs that wait merge outputs, by packets: always, or never. Each kind of end in a kernel of its own, since
+  /// an item's end runs cold: what it does not need to pass is time won.
+  static constexpr bool kWaits = kWaits_;
 
   static constexpr int kChunks = kAlone ? 1 : kWarps;  ///< of kTokens tokens that take turns: from a warp's to its next
   static constexpr int kTokenTiles = kTokens / 16;     ///< tiles of 16 tokens (M of the MMA)
@@ -119,6 +123,7 @@ struct Config {
   static_assert(kQueryDim % 64 == 0 && kTokens % 16 == 0);
   static_assert(kKvHeads == 1 || (kKvHeads == 2 && kSingleItem && !kWholeItem));
   static_assert(!kParts_ || (kWholeItem && kSingleItemCluster > 1));
+  static_assert(!kWaits || !kSingleItem);
 };
 
 }  // namespace splitwave::gpu

@@ -19,8 +19,7 @@ struct Control {
   std::uint64_t weighed[2];   ///< ... and a stage's weights are there (seesaw.cuh)
   std::uint32_t next_list;    ///< of a queue
   // Of alone.cuh.
-  std::uint32_t owed;              ///< where `pending` has its next place; it begins with the second
-  std::uint32_t owes_first;        ///< 1: the first place has the merge of the item that ends the list
+  std::uint32_t owed;              ///< merges that fall to the CTA, of which `pending` has the first ones
   std::uint32_t ended[kMaxWarps];  ///< pieces that are there of the item whose first one a warp has
 
   std::uint32_t ours[kMaxPending];  ///< 1: this CTA merges pending[i]

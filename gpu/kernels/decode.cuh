@@ -13,6 +13,7 @@
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/tile.cuh"
+#include "gpu/kernels/waiting.cuh"
 #include "gpu/kernels/whole_item.cuh"
 
 namespace splitwave::gpu {
@@ -157,15 +158,31 @@ __device__ __forceinline__ void run_shared_list(const Cta<Config>& cta, int list
                                                 Loader<Config>& loader, bool& wait_after_fill, int& stage,
                                                 int& item_count) {
   Pending pending;
+  bool owes_earlier = false;  // a CTA that waits: a merge of an item before the last one
+  DeviceItem last = {};       // ... the one whose merge it owes, if it has parts
   run_list(cta, list, ring, loader, wait_after_fill, stage, [&](const DeviceItem& done, Accumulator<Config>& acc) {
     const bool active = done.rows > cta.row_block * Config::kRows;
-    const int slot = done.parts > 1 ? done.slot_begin + done.part : -1;
     if (active) {
-      combine_item(cta, rows_of<Config>(cta.params, done, cta.row_block), slot, item_count++, acc);
+      combine_item(cta, rows_of<Config>(cta.params, done, cta.row_block), sink_of(cta, done), slot_of(cta, done),
+                   item_count++, acc);
       if constexpr (kRecords) end_item(cta);
     }
-    merge_items(cta, done, active, pending);
+    if constexpr (!Config::kWaits) {
+      report_item(cta, done, active, pending);
+    } else if (active && owes_merge(cta, done)) {
+      if (done.next >= 0) {
+        owes_earlier = true;
+      } else {
+        last = done;
+      }
+    }
   });
+  if constexpr (!Config::kWaits) {
+    merge_rest(cta, pending);
+  } else {
+    if (owes_earlier) merge_chain(cta, list, false);
+    if (last.parts > 1) merge_waiting(cta, last);
+  }
 }
 
 /// The same of the warps' parts of a list, then what its CTA owes.
@@ -178,7 +195,7 @@ __device__ __forceinline__ void run_warp_lists(const Cta<Config>& cta, int list,
              finish_piece(cta, done, acc);
              if constexpr (kRecords) end_item(cta);
            });
-  merge_owed(cta);
+  merge_owed(cta, list);
 }
 
 /// The one item of a CTA.
@@ -208,14 +225,19 @@ __device__ __forceinline__ void run_single_item(const Cta<Config>& cta, std::uin
     if (by_packets) merge_if_last(cta, item, rows, ticket);
   } else {
     Pending pending;
-    merge_items(cta, item, true, pending);
+    report_item(cta, item, true, pending);
+    merge_rest(cta, pending);
   }
 }
 
-/// List after list: the worker's own, or what the queue gives it.
+/// List after list: the worker's own, or what the queue gives it, which has none for CTAs that wait.
 template <class Config, class Run>
 __device__ __forceinline__ void for_each_list(const Cta<Config>& cta, const Run& run) {
   const DecodeParams& params = cta.params;
+  if constexpr (Config::kWaits) {
+    run(cta.worker);
+    return;
+  }
   int list = cta.worker;
 #pragma unroll 1
   while (params.workers == 0 || list < params.lists) {

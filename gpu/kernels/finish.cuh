@@ -92,7 +92,7 @@ __device__ __forceinline__ void hand_on_fragment(const Cta<Config>& cta, int fra
       cta.lane < 4 && (fragment % Config::kDimTiles == 0 || (fragment & (cta.fragments_per_rank() - 1)) == 0);
   if (sink == Sink::ranks) {
     send_fragment(cta, buffer, fragment, value, sums, with_sums);
-  } else if (kLeavesPackets<Config> && sink == Sink::packet) {
+  } else if (Config::kWaits || (kLeavesPackets<Config> && sink == Sink::packet)) {
     put_packet(cta, slot, fragment, value, sums);
   } else {
     __stcg(reinterpret_cast<float4*>(cta.partial(slot)) + fragment * 32 + cta.lane, value);
@@ -188,11 +188,30 @@ __device__ __forceinline__ void combine_warps(const Cta<Config>& cta, Sink sink,
   }
 }
 
+/// Where the result of a list's item goes.
+template <class Config>
+__device__ __forceinline__ Sink sink_of(const Cta<Config>& cta, const DeviceItem& item) {
+  return item.parts == 1 ? Sink::output : Config::kWaits ? Sink::packet : Sink::partial;
+}
+
+/// Whether a test lets the item get lost.
+template <class Config>
+__device__ __forceinline__ bool dropped(const Cta<Config>& cta, const DeviceItem& item) {
+  return (cta.params.test_hooks & kDrop) != 0 && cta.params.injection.drop_slot == 1U + item.slot_begin + item.part;
+}
+
+/// The slot of the item's result, if it is a partial one; which of the packets it is, if it is one, or -1 if it is to
+/// get lost.
+template <class Config>
+__device__ __forceinline__ int slot_of(const Cta<Config>& cta, const DeviceItem& item) {
+  if constexpr (Config::kWaits) return dropped(cta, item) ? -1 : packet_index(cta, item, item.part);
+  return item.slot_begin + item.part;
+}
+
 /// Combines the results of the warps, and with clusters those of the CTAs. item_count: items that the CTA has finished.
 template <class Config>
-__device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows& rows, int slot, int item_count,
-                                             const Accumulator<Config>& acc) {
-  const Sink sink = slot < 0 ? Sink::output : Sink::partial;
+__device__ __forceinline__ void combine_item(const Cta<Config>& cta, const Rows& rows, Sink sink, int slot,
+                                             int item_count, const Accumulator<Config>& acc) {
   if (item_count > 0) __syncthreads();  // the last item's results may still be read
   store_warp(cta, acc);
   __syncthreads();

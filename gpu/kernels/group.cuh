@@ -18,6 +18,19 @@ template <class Config>
 using ListState = std::conditional_t<Config::kSeesaw, SeesawState<Config>,
                                      std::conditional_t<Config::kLatent, LatentState<Config>, GroupState<Config>>>;
 
+/// Reports the item if its output is split, and does the merges that fall to this CTA if the list ends or there is no
+/// room for more of them: in one place, since what is there twice makes an item's end up to 0.3 us longer.
+template <class Config>
+__device__ __forceinline__ void merge_if_due(const Cta<Config>& cta, const DeviceItem& item, bool active,
+                                             Pending& pending) {
+  const bool in_kernel = cta.params.merge != InKernelMerge::none;
+  if (active && item.parts > 1 && in_kernel) pending.arrive(cta, item);
+  if (pending.count == 0 || (item.next >= 0 && pending.count < kMaxPending)) return;
+  // Loaders may have asked for the next list's keys.
+  const bool ring_is_free = item.next < 0 && (Config::kLoaderThreads == 0 || cta.params.workers == 0);
+  merge_pending<Moment::at_end>(cta, pending, ring_is_free);
+}
+
 /// Runs the items of a list.
 template <class Config>
 __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index, std::uint32_t ring,
@@ -57,7 +70,7 @@ __device__ __forceinline__ void run_group_list(const Cta<Config>& cta, int index
     } else {
       go_on();
     }
-    merge_items(cta, item, active, pending);
+    merge_if_due(cta, item, active, pending);
     if (!more) return;
     index = item.next;
     item = state.following(cta, item, range);

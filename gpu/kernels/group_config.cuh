@@ -46,6 +46,7 @@ struct GroupConfig {
   static constexpr bool kSingleItem = false;
   static constexpr bool kGroup = true;
   static constexpr bool kAlone = false;
+  static constexpr bool kWaits = false;   ///< by packets: merges go through the ring, whoever does them
   static constexpr bool kSeesaw = false;  ///< SeesawConfig
   static constexpr bool kBoxes = false;   ///< SeesawConfig
   static constexpr bool kWholeItem = false;

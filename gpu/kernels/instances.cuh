@@ -34,6 +34,7 @@ DecodeKernel entry(const void* function) {
           team_of<Config>(),
           Config::kSingleItemCluster,
           Config::kParts,
+          Config::kWaits,
           std::is_same_v<typename Config::Element, __nv_bfloat16>,
           Config::shared_bytes(1),
           Config::shared_bytes(kMaxCluster),
@@ -55,12 +56,29 @@ std::array<DecodeKernel, 2> both() {
                               false, kKvHeads>>()};
 }
 
-/// The same for kernels whose warps have lists of their own.
-template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false>
-std::array<DecodeKernel, 2> alone() {
-  return {decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked, 0, true>>(),
-          decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, 0, true>>()};
+/// Those that run any plan, contiguous and paged.
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked, bool kAlone,
+          bool kWaits>
+std::array<DecodeKernel, 2> lists() {
+  return {decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked, 0, kAlone, 1,
+                              false, kWaits>>(),
+          decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, 0, kAlone, 1,
+                              false, kWaits>>()};
 }
+
+/// Of a head dimension, by who merges: with kWaits CTAs that wait, else others.
+template <class Element, int kHeadDim, bool kWaits>
+struct Lists {
+  template <int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false>
+  static std::array<DecodeKernel, 2> shared() {
+    return lists<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, kMasked, false, kWaits>();
+  }
+  /// The warps have lists of their own.
+  template <int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false>
+  static std::array<DecodeKernel, 2> alone() {
+    return lists<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, kMasked, true, kWaits>();
+  }
+};
 
 template <class... Groups>
 auto join(const Groups&... groups) {
@@ -111,34 +129,37 @@ auto whole_item() {
 // Row tiles, warps, stages, tokens per stage; then the same for tiles whose rows see different KV ranges. Row tiles
 // ascend within each of the two.
 
-template <class Element>
+template <class Element, bool kWaits = false>
 std::span<const DecodeKernel> d64_kernels() {
-  static const auto all =
-      join(both<Element, 64, 1, 4, 4, 16>(), both<Element, 64, 1, 4, 2, 32>(), both<Element, 64, 1, 4, 3, 32>(),
-           both<Element, 64, 1, 8, 2, 32>(), alone<Element, 64, 1, 4, 2, 32>(), both<Element, 64, 2, 4, 2, 32>(),
-           alone<Element, 64, 2, 4, 2, 32>(), both<Element, 64, 4, 4, 3, 32>(), both<Element, 64, 1, 4, 2, 32, true>(),
-           alone<Element, 64, 1, 4, 2, 32, true>(), both<Element, 64, 2, 4, 2, 32, true>(),
-           alone<Element, 64, 2, 4, 2, 32, true>(), both<Element, 64, 4, 4, 2, 32, true>());
+  using Of = Lists<Element, 64, kWaits>;
+  static const auto all = join(
+      Of::template shared<1, 4, 4, 16>(), Of::template shared<1, 4, 2, 32>(), Of::template shared<1, 4, 3, 32>(),
+      Of::template shared<1, 8, 2, 32>(), Of::template alone<1, 4, 2, 32>(), Of::template shared<2, 4, 2, 32>(),
+      Of::template alone<2, 4, 2, 32>(), Of::template shared<4, 4, 3, 32>(), Of::template shared<1, 4, 2, 32, true>(),
+      Of::template alone<1, 4, 2, 32, true>(), Of::template shared<2, 4, 2, 32, true>(),
+      Of::template alone<2, 4, 2, 32, true>(), Of::template shared<4, 4, 2, 32, true>());
   return all;
 }
 
-template <class Element>
+template <class Element, bool kWaits = false>
 std::span<const DecodeKernel> d128_kernels() {
+  using Of = Lists<Element, 128, kWaits>;
   static const auto all =
-      join(both<Element, 128, 1, 4, 4, 16>(), both<Element, 128, 1, 4, 2, 16>(), both<Element, 128, 1, 4, 2, 32>(),
-           both<Element, 128, 1, 8, 2, 16>(), alone<Element, 128, 1, 4, 2, 16>(), both<Element, 128, 2, 4, 2, 16>(),
-           both<Element, 128, 2, 4, 4, 16>(), alone<Element, 128, 2, 4, 2, 16>(),
-           both<Element, 128, 1, 4, 2, 16, true>(), alone<Element, 128, 1, 4, 2, 16, true>(),
-           both<Element, 128, 2, 4, 2, 16, true>(), alone<Element, 128, 2, 4, 2, 16, true>());
+      join(Of::template shared<1, 4, 4, 16>(), Of::template shared<1, 4, 2, 16>(), Of::template shared<1, 4, 2, 32>(),
+           Of::template shared<1, 8, 2, 16>(), Of::template alone<1, 4, 2, 16>(), Of::template shared<2, 4, 2, 16>(),
+           Of::template shared<2, 4, 4, 16>(), Of::template alone<2, 4, 2, 16>(),
+           Of::template shared<1, 4, 2, 16, true>(), Of::template alone<1, 4, 2, 16, true>(),
+           Of::template shared<2, 4, 2, 16, true>(), Of::template alone<2, 4, 2, 16, true>());
   return all;
 }
 
-template <class Element>
+template <class Element, bool kWaits = false>
 std::span<const DecodeKernel> d256_kernels() {
+  using Of = Lists<Element, 256, kWaits>;
   static const auto all =
-      join(both<Element, 256, 1, 4, 2, 16>(), both<Element, 256, 1, 2, 2, 16>(), alone<Element, 256, 1, 4, 2, 16>(),
-           both<Element, 256, 2, 4, 2, 16>(), both<Element, 256, 1, 4, 2, 16, true>(),
-           alone<Element, 256, 1, 4, 2, 16, true>(), both<Element, 256, 2, 4, 2, 16, true>());
+      join(Of::template shared<1, 4, 2, 16>(), Of::template shared<1, 2, 2, 16>(), Of::template alone<1, 4, 2, 16>(),
+           Of::template shared<2, 4, 2, 16>(), Of::template shared<1, 4, 2, 16, true>(),
+           Of::template alone<1, 4, 2, 16, true>(), Of::template shared<2, 4, 2, 16, true>());
   return all;
 }
 

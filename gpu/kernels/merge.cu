@@ -42,7 +42,9 @@ __global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_co
   RunningRun<kRun> run;
   combine_run(slots, fragment * 512 + lane * 16, rank * Config::kSumBytes + row_tile * 64, lane, run);
   if constexpr (kRun > 1) {
-    if (active) write_run<Config>(params, rows, fragment, lane, run);
+    if (active) {
+      write_run<Config>(params.output, params.lse, rows, fragment, lane, run.o, run.maximum, run.sum);
+    }
   } else {
     Running one = running(run.o[0], run.maximum, run.sum);
     if (shift > 0) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges across items: which of them fall to a CTA, and how it does them.
+// Merges across items by partial results that CTAs report: which of them fall to a CTA, and how it does them. Of lists
+// by last arrivers, in group kernels also by CTAs that wait; others do that by packets (waiting.cuh).
 #pragma once
 
 #include "gpu/kernels/combine.cuh"
@@ -20,70 +21,97 @@ inline constexpr int kSharedTurns = 16;
 /// those of its first parts that end their lists, for nobody waits for what they do next.
 template <class Config>
 __device__ __forceinline__ int mergers(const Cta<Config>& cta, const DeviceItem& item) {
-  if (Config::kSingleItem || cta.params.merge != InKernelMerge::host_cta) return 1;
+  if (!Config::kWaits && (!Config::kGroup || cta.params.merge != InKernelMerge::host_cta)) return 1;
   const int fragments = cta.fragments_per_rank();
   const int turns = (fragments + Config::kWarps - 1) / Config::kWarps;
   return item.parts * turns < kSharedTurns ? 1 : min(item.mergers, fragments);
 }
 
-/// Combines an output's many items: several warps share a fragment. At the end of a list, when its ring is free; what
-/// is merged next may need it.
+/// Fragments of an output, [first, end).
+struct FragmentRange {
+  int first;
+  int end;
+};
+
+/// Those that the CTA merges of the item's output, of which `sharing` CTAs have a share each.
 template <class Config>
-__device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Source& source, int first, int end,
-                                             const Rows& rows) {
+__device__ __forceinline__ FragmentRange fragments_to_merge(const Cta<Config>& cta, const DeviceItem& item,
+                                                            const Rows& rows, int sharing) {
+  const int count = cta.fragments_with_rows(rows.count);
+  const int first = cta.first_fragment();
+  if (sharing == 1) return {first, first + count};
+  const int together = item.parts > kPartsPerMergeWarp ? 1 : merge_run<Config>(count, sharing);
+  return {first + count / together * item.part / sharing * together,
+          first + count / together * (item.part + 1) / sharing * together};
+}
+
+/// Merges an output's many items: several warps share a fragment, and are combined through shared memory that is free.
+/// add(fragment, place, shift) is what warp `place` of 1 << shift has of it, as share_of() says; afterwards(the same)
+/// is called when all is written.
+template <class Config, class Add, class Afterwards>
+__device__ __forceinline__ void combine_many(const Cta<Config>& cta, const DeviceItem& item, const FragmentRange& range,
+                                             const Rows& rows, const Add& add, const Afterwards& afterwards) {
   int shift = 0;
-  while (2 << shift <= Config::kWarps && source.count > kPartsPerMergeWarp << shift) ++shift;
+  while (2 << shift <= Config::kWarps && item.parts > kPartsPerMergeWarp << shift) ++shift;
   const int place = cta.warp & ((1 << shift) - 1);
-  const Source share = share_of(source, place, shift);
 #pragma unroll 1
-  for (int next = first; next < end; next += Config::kWarps >> shift) {
-    if (next > first) cta.sync();
+  for (int next = range.first; next < range.end; next += Config::kWarps >> shift) {
+    if (next > range.first) cta.sync();
     const int fragment = next + (cta.warp >> shift);
-    const bool active = fragment < end;
-    const Place places[1] = {
-        {fragment * 512 + cta.lane * 16, (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16}};
-    Running runs[1];
-    if (active) combine<kFarBatch>(share, places, runs);
-    add_warps(reinterpret_cast<Running*>(cta.shared), runs[0], cta.warp, cta.lane, shift, active, [&] { cta.sync(); });
+    const bool active = fragment < range.end;
+    Running run;
+    if (active) run = add(fragment, place, shift);
+    add_warps(reinterpret_cast<Running*>(cta.shared), run, cta.warp, cta.lane, shift, active, [&] { cta.sync(); });
     if (active && place == 0) {
-      write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, runs[0]);
+      write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
     }
+    if (active) afterwards(fragment, place, shift);
   }
   cta.sync();
 }
 
+/// Where in its list a CTA merges what it owes: before its end there are few registers beside what the list keeps.
+enum class Moment { between_items, at_end };
+
 /// Combines an output's items: through the warps' rings, if all warps call this and theirs are free; else as many loads
-/// at a time as registers allow beside what a list keeps in them.
-template <class Config>
+/// at a time as registers allow.
+template <Moment kMoment, class Config>
 __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const DeviceItem& item, bool ring_is_free) {
   constexpr int kOfWarp = Config::kFragments / Config::kWarps;
-  constexpr bool kRoom = Config::kRowTiles == 1 && Config::kHeadDim <= 128 && Config::kResident * Config::kWarps <= 8;
+  constexpr bool kRoom = kMoment == Moment::at_end && Config::kRowTiles == 1 && Config::kHeadDim <= 128 &&
+                         Config::kResident * Config::kWarps <= 8;
   const Source source = slots_source(cta, item);
   const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
-  int count = cta.fragments_with_rows(rows.count);
-  int first = cta.first_fragment();
-  if (const int sharing = mergers(cta, item); sharing > 1) {
-    const int together = item.parts > kPartsPerMergeWarp ? 1 : merge_run<Config>(count, sharing);
-    const int before = count / together * item.part / sharing * together;
-    count = count / together * (item.part + 1) / sharing * together - before;
-    first += before;
-    if (item.parts > kPartsPerMergeWarp) {
-      combine_many(cta, source, first, first + count, rows);
-      return;
-    }
+  const int sharing = mergers(cta, item);
+  const FragmentRange range = fragments_to_merge(cta, item, rows, sharing);
+  const int count = range.end - range.first;
+  if (Config::kGroup && sharing > 1 && item.parts > kPartsPerMergeWarp) {
+    combine_many(
+        cta, item, range, rows,
+        [&](int fragment, int place, int shift) {
+          const Place places[1] = {
+              {fragment * 512 + cta.lane * 16, (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16}};
+          Running runs[1];
+          combine<kFarBatch>(share_of(source, place, shift), places, runs);
+          return runs[0];
+        },
+        [](int, int, int) {});
+    return;
   }
   if constexpr (has_merge_ring<Config>()) {
-    if (ring_is_free && merges_through_ring<Config>(item.parts, first, count)) {
-      combine_through_ring(cta, source, first, count, rows);
+    if (ring_is_free && merges_through_ring<Config>(item.parts, range.first, count)) {
+      combine_through_ring(cta, source, range.first, count, rows);
       return;
     }
   }
   if constexpr (Config::kGroup) {  // in the middle of a list, of very many parts, or of few fragments
-    combine_fragments<kFarBatch, (Config::kResident > 2 ? 1 : 2)>(cta, source, first, count, Sink::output, 0, rows, -1);
+    combine_fragments<kFarBatch, (Config::kResident > 2 ? 1 : 2)>(cta, source, range.first, count, Sink::output, 0,
+                                                                  rows, -1);
   } else if (kOfWarp >= 4 && item.parts <= kFewItems) {
-    combine_fragments<kFewItems, (kRoom ? 4 : 2)>(cta, source, first, count, Sink::output, 0, rows, -1);
+    combine_fragments<kFewItems, (kRoom ? 4 : 2)>(cta, source, range.first, count, Sink::output, 0, rows, -1);
   } else {
-    combine_fragments<kFarBatch, (kRoom && kOfWarp >= 2 ? 2 : 1)>(cta, source, first, count, Sink::output, 0, rows, -1);
+    combine_fragments<kFarBatch, (kRoom && kOfWarp >= 2 ? 2 : 1)>(cta, source, range.first, count, Sink::output, 0,
+                                                                  rows, -1);
   }
 }
 
@@ -122,7 +150,7 @@ struct Pending {
   /// The item's partial result is written: report it. All threads of the CTA call this; count < kMaxPending.
   template <class Config>
   __device__ __forceinline__ void arrive(const Cta<Config>& cta, const DeviceItem& item) {
-    const bool host = cta.params.merge == InKernelMerge::host_cta;
+    const bool host = Config::kGroup && cta.params.merge == InKernelMerge::host_cta;
     const int sharing = mergers(cta, item);
     const bool may_merge = !host || item.part < sharing;
     cta.sync();
@@ -132,9 +160,7 @@ struct Pending {
         cta.control().pending[count] = item;
         ours = 0;
       }
-      const bool dropped =
-          (cta.params.test_hooks & kDrop) != 0 && cta.params.injection.drop_slot == 1U + item.slot_begin + item.part;
-      if (!dropped && !(host && sharing == 1 && item.part == 0)) {
+      if (!dropped(cta, item) && !(host && sharing == 1 && item.part == 0)) {
         const std::uint32_t last = host ? item.parts + sharing - 1U : item.parts - 1U;
         const std::uint32_t old = ptx::increment(cta.arrivals(item.slot_begin), last);
         if (may_merge) ours = old == last ? 1 : 0;
@@ -148,35 +174,44 @@ struct Pending {
   __device__ __forceinline__ void collect(const Cta<Config>& cta) {
     Control& control = cta.control();
     settle(control);
-    if (threadIdx.x == 0 && cta.params.merge == InKernelMerge::host_cta) {
+    if (Config::kGroup && threadIdx.x == 0 && cta.params.merge == InKernelMerge::host_cta) {
       for (int i = 0; i < count; ++i) control.ours[i] = wait_for_arrivals(cta, control.pending[i]) ? 1 : 0;
     }
     cta.sync();
   }
 };
 
-/// Reports the item if its output is split, and at the end of a list does the merges that fall to this CTA. active:
-/// the item has rows of this CTA's row block.
-template <class Config>
-__device__ __forceinline__ void merge_items(const Cta<Config>& cta, const DeviceItem& item, bool active,
-                                            Pending& pending) {
-  const bool in_kernel = cta.params.merge != InKernelMerge::none;
-  if (active && item.parts > 1 && in_kernel) pending.arrive(cta, item);
-  if (pending.count == 0 || (item.next >= 0 && pending.count < kMaxPending)) return;
+/// Does the merges that fall to this CTA of those that are pending. ring_is_free: no loader has asked for anything.
+template <Moment kMoment, class Config>
+__device__ __forceinline__ void merge_pending(const Cta<Config>& cta, Pending& pending, bool ring_is_free) {
   pending.collect(cta);
   if constexpr (kRecords) skip_waiting(cta);
-  // Loaders may have asked for the next list's keys.
-  const bool ring_is_free = Config::kGroup && item.next < 0 && (Config::kLoaderThreads == 0 || cta.params.workers == 0);
 #pragma unroll 1
   for (int i = 0; i < pending.count; ++i) {
     if (cta.control().ours[i] == 0) continue;
     const DeviceItem merged = cta.control().pending[i];
-    merge_output(cta, merged, ring_is_free);
+    merge_output<kMoment>(cta, merged, ring_is_free);
     if constexpr (kRecords) {
       if (mergers(cta, merged) == 1 || merged.part == 0) record_merge(cta, merged.slot_begin);
     }
   }
   pending.count = 0;
+}
+
+/// Reports the item if its output is split, and does the merges that fall to this CTA if there is no room for more.
+/// active: the item has rows of this CTA's row block.
+template <class Config>
+__device__ __forceinline__ void report_item(const Cta<Config>& cta, const DeviceItem& item, bool active,
+                                            Pending& pending) {
+  const bool in_kernel = cta.params.merge != InKernelMerge::none;
+  if (active && item.parts > 1 && in_kernel) pending.arrive(cta, item);
+  if (item.next >= 0 && pending.count == kMaxPending) merge_pending<Moment::between_items>(cta, pending, false);
+}
+
+/// The merges that are still pending at the end of a list.
+template <class Config>
+__device__ __forceinline__ void merge_rest(const Cta<Config>& cta, Pending& pending) {
+  if (pending.count > 0) merge_pending<Moment::at_end>(cta, pending, false);
 }
 
 }  // namespace splitwave::gpu

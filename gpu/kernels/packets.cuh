@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Merges across the items of single-item kernels in clusters. Partial results are left in packets that say by
-// themselves that they are there: a word of them that nobody has written is no number that arithmetic gives. So nobody
-// waits until what was written can be seen by others (0.35 us on Hopper), as in NCCL's LL protocol. Each warp takes a
-// ticket for its fragments before it writes them, and the one that takes an output's last ticket merges them: it waits
-// for nobody who has not begun, since all others have theirs.
+// Merges across items without fences. Partial results are left in packets that say by themselves that they are there: a
+// word of them that nobody has written is no number that arithmetic gives. So nobody waits until what was written can
+// be seen by others (0.35 us on Hopper), as in NCCL's LL protocol. CTAs that wait, at the ends of their lists, look at
+// the packets themselves. Last arrivers, of single-item kernels in clusters: each warp takes a ticket for its fragments
+// before it writes them, and the one that takes an output's last ticket merges them: it waits for nobody who has not
+// begun, since all others have theirs.
 #pragma once
 
 #include "gpu/kernels/combine.cuh"
@@ -17,22 +18,33 @@ namespace splitwave::gpu {
 /// merge leaves it behind. As a float it is a NaN that no instruction makes; one that an input had becomes another.
 inline constexpr std::uint32_t kNotThere = 0xffffffffU;
 
-/// Whether launches of the config's kernel that merge by last arrivers do it so. Lists wait for other things
-/// (docs/kernels.md, "Versions"), and of single CTAs each warp has several fragments, whose instructions take what is
+/// Whether launches of the config's kernel that merge do it so: of lists, those that wait; of single items, last
+/// arrivers, if they are in clusters: of single CTAs each warp has several fragments, whose instructions take what is
 /// won.
 template <class Config>
-inline constexpr bool kLeavesPackets = Config::kSingleItemCluster > 1 && Config::kParts;
+inline constexpr bool kLeavesPackets =
+    Config::kSingleItem ? Config::kSingleItemCluster > 1 && Config::kParts : Config::kWaits;
 
 /// Whether this launch does.
 template <class Config>
 __device__ __forceinline__ bool merges_packets(const Cta<Config>& cta) {
-  return kLeavesPackets<Config> && cta.params.merge == InKernelMerge::last_arriver;
+  return Config::kWaits || (kLeavesPackets<Config> && cta.params.merge == InKernelMerge::last_arriver);
 }
 
+/// Which of all packets are those of an output's part: those of the parts of an output's row block lie side by side.
 template <class Config>
-__device__ __forceinline__ char* packet(const Cta<Config>& cta, int slot, int fragment) {
+__device__ __forceinline__ int packet_index(const Cta<Config>& cta, const DeviceItem& item, int part) {
+  return item.slot_begin * cta.row_blocks() + cta.row_block * item.parts + part;
+}
+
+/// From the packet of a fragment to that of the next part.
+template <class Config>
+inline constexpr int kPacketStride = Config::kFragments* kPacketBytes;
+
+template <class Config>
+__device__ __forceinline__ char* packet(const Cta<Config>& cta, int index, int fragment) {
   return static_cast<char*>(cta.params.packets) +
-         (static_cast<std::int64_t>(slot) * Config::kFragments + fragment) * kPacketBytes;
+         (static_cast<std::int64_t>(index) * Config::kFragments + fragment) * kPacketBytes;
 }
 
 /// A lane's 16 bytes of a packet that is there.
@@ -43,9 +55,10 @@ __device__ __forceinline__ uint4 sixteen(const float4& value) {
 
 /// Leaves a lane's part of a fragment. sums: of its first row, then of the second; lanes 0 to 3 leave them.
 template <class Config>
-__device__ __forceinline__ void put_packet(const Cta<Config>& cta, int slot, int fragment, const float4& value,
+__device__ __forceinline__ void put_packet(const Cta<Config>& cta, int index, int fragment, const float4& value,
                                            const float4& sums) {
-  char* to = packet(cta, slot, fragment);
+  if (Config::kWaits && index < 0) return;  // a test lets it get lost
+  char* to = packet(cta, index, fragment);
   ptx::store_whole(to + cta.lane * 16, sixteen(value));
   if (cta.lane < 4) ptx::store_whole(to + kPacketSums + cta.lane * 16, sixteen(sums));
 }
@@ -92,7 +105,7 @@ __device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const Devic
       sums[i] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
       o[i] = make_float4(0, 0, 0, 0);
       if (first + i < item.parts) {
-        const char* from = packet(cta, item.slot_begin + first + i, fragment);
+        const char* from = packet(cta, packet_index(cta, item, first + i), fragment);
         sums[i] = ptx::load_whole(from + kPacketSums + (cta.lane & 3) * 16);
         o[i] = ptx::load_whole(from + cta.lane * 16);
       }
@@ -106,16 +119,23 @@ __device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const Devic
   }
 }
 
-/// Marks the output's packets of a fragment as not there, for the next launch.
+/// Marks the packets of an output's parts [first, end) of a fragment as not there, for the next launch.
 template <class Config>
-__device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const DeviceItem& item, int fragment) {
+__device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const DeviceItem& item, int first, int end,
+                                               int fragment) {
   const uint4 nothing = {kNotThere, kNotThere, kNotThere, kNotThere};
+  char* at = packet(cta, packet_index(cta, item, first), fragment) + cta.lane * 16;
 #pragma unroll 4
-  for (int part = 0; part < item.parts; ++part) {
-    char* at = packet(cta, item.slot_begin + part, fragment);
-    ptx::store_whole(at + cta.lane * 16, nothing);
-    if (cta.lane < 4) ptx::store_whole(at + kPacketSums + cta.lane * 16, nothing);
+  for (int part = first; part < end; ++part, at += kPacketStride<Config>) {
+    ptx::store_whole(at, nothing);
+    if (cta.lane < 4) ptx::store_whole(at + kPacketSums, nothing);
   }
+}
+
+/// Says that a merge of the item's output has waited in vain: the launch fails.
+template <class Config>
+__device__ __forceinline__ void give_up(const Cta<Config>& cta, const DeviceItem& item) {
+  if (cta.lane == 0) atomicCAS(cta.params.error, 0U, 1U + item.slot_begin);
 }
 
 /// Merges the warp's fragments of the item's output one after the other, each in the order of its parts, of which it
@@ -132,7 +152,7 @@ __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const Devi
       float4 sums[kAhead];
       float4 o[kAhead];
       if (!take_packets<kAhead>(cta, item, first, fragment, sums, o)) {
-        if (cta.lane == 0) atomicCAS(cta.params.error, 0U, 1U + item.slot_begin);
+        give_up(cta, item);
         return;
       }
 #pragma unroll
@@ -142,7 +162,7 @@ __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const Devi
       }
     }
     write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
-    forget_packets(cta, item, fragment);
+    forget_packets(cta, item, 0, item.parts, fragment);
   }
 }
 

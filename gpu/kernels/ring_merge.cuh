@@ -7,6 +7,7 @@
 #include "gpu/kernels/combine.cuh"
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/ptx.cuh"
+#include "gpu/kernels/run_merge.cuh"
 
 namespace splitwave::gpu {
 
@@ -41,7 +42,7 @@ struct MergeRing {
 /// merge few parts.
 template <class Config>
 __device__ constexpr bool has_merge_ring() {
-  if constexpr (Config::kAlone || Config::kGroup) return MergeRing<Config>::kStages >= 3;
+  if constexpr ((Config::kAlone && !Config::kWaits) || Config::kGroup) return MergeRing<Config>::kStages >= 3;
   return false;
 }
 
@@ -179,24 +180,6 @@ __device__ __forceinline__ void add_stage(const float4* fragments, const PairFac
   }
 }
 
-/// Writes a run's fragments, the first of a row tile with the LSE.
-template <class Config>
-__device__ __forceinline__ void write_run(const Cta<Config>& cta, const Rows& rows, int fragment,
-                                          const PairFactors& all, const RunSum<Config>& o) {
-  const float maximum[2] = {all.x, all.z};
-  const float sum[2] = {all.y, all.w};
-  const int n = fragment / Config::kDimTiles;
-  const int first = fragment % Config::kDimTiles;
-  const RowTileWriter<Config> writer(cta.params.output, rows, n, first, cta.lane, sum);
-  if constexpr (MergeRing<Config>::kRun == 1) {
-    writer.write(0, o[0]);
-  } else {
-#pragma unroll
-    for (int r = 0; r < MergeRing<Config>::kRun; r += 2) writer.write_two(r, o[r], o[r + 1], cta.lane);
-  }
-  if (first == 0) write_lse(cta.params.lse, rows, n, cta.lane, maximum, sum);
-}
-
 /// Combines `source` for fragments [first, end), of as many row tiles as the table holds, and writes the output.
 template <class Config>
 __device__ __forceinline__ void combine_tiles(const Cta<Config>& cta, const Source& source, int first, int end,
@@ -232,7 +215,8 @@ __device__ __forceinline__ void combine_tiles(const Cta<Config>& cta, const Sour
       __syncwarp();  // the stage is asked for again
       if (++stage == Ring::kStages) stage = 0;
     }
-    write_run(cta, rows, fragment, of_pair[source.count * pairs], o);
+    const PairFactors all = of_pair[source.count * pairs];
+    write_run<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, o, {all.x, all.z}, {all.y, all.w});
   }
   cta.sync();  // what comes next may need the ring
 }

@@ -108,16 +108,21 @@ __device__ __forceinline__ void combine_run(const Source& source, int at, int su
   }
 }
 
-/// Writes the elements of a run, the first of a row tile with the LSE. fragment: its first.
+/// Writes the elements of a run, the first of a row tile with the LSE. fragment: its first. maximum, sum: of the lane's
+/// pair of rows.
 template <class Config, int kRun>
-__device__ __forceinline__ void write_run(const MergeParams& params, const Rows& rows, int fragment, int lane,
-                                          const RunningRun<kRun>& run) {
+__device__ __forceinline__ void write_run(void* output, float* lse, const Rows& rows, int fragment, int lane,
+                                          const float4 (&o)[kRun], const float (&maximum)[2], const float (&sum)[2]) {
   const int n = fragment / Config::kDimTiles;
   const int first = fragment % Config::kDimTiles;
-  const RowTileWriter<Config> writer(params.output, rows, n, first, lane, run.sum);
+  const RowTileWriter<Config> writer(output, rows, n, first, lane, sum);
+  if constexpr (kRun == 1) {
+    writer.write(0, o[0]);
+  } else {
 #pragma unroll
-  for (int r = 0; r < kRun; r += 2) writer.write_two(r, run.o[r], run.o[r + 1], lane);
-  if (first == 0) write_lse(params.lse, rows, n, lane, run.maximum, run.sum);
+    for (int r = 0; r < kRun; r += 2) writer.write_two(r, o[r], o[r + 1], lane);
+  }
+  if (first == 0) write_lse(lse, rows, n, lane, maximum, sum);
 }
 
 }  // namespace splitwave::gpu

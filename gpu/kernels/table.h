@@ -23,6 +23,7 @@ struct DecodeKernel {
   Team team;
   std::int32_t single_item_cluster;  ///< 0, or: takes plans with one item per list, in clusters of this size
   bool parts;                        ///< takes outputs in parts: all with rings do
+  bool waits;                        ///< runs plans whose CTAs wait and merge, and no others, by packets
   bool bf16;
   std::int32_t shared_bytes;          ///< of a CTA
   std::int32_t cluster_shared_bytes;  ///< of a CTA of a cluster
@@ -49,6 +50,12 @@ std::span<const DecodeKernel> f16_d256_kernels();
 std::span<const DecodeKernel> bf16_d64_kernels();
 std::span<const DecodeKernel> bf16_d128_kernels();
 std::span<const DecodeKernel> bf16_d256_kernels();
+std::span<const DecodeKernel> f16_d64_waiting_kernels();
+std::span<const DecodeKernel> f16_d128_waiting_kernels();
+std::span<const DecodeKernel> f16_d256_waiting_kernels();
+std::span<const DecodeKernel> bf16_d64_waiting_kernels();
+std::span<const DecodeKernel> bf16_d128_waiting_kernels();
+std::span<const DecodeKernel> bf16_d256_waiting_kernels();
 std::span<const DecodeKernel> f16_d64_group_kernels();
 std::span<const DecodeKernel> f16_d128_group_kernels();
 std::span<const DecodeKernel> f16_d256_group_kernels();

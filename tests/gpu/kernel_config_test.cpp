@@ -47,11 +47,14 @@ TEST(KernelConfig, BadNamesAreRefused) {
 
 TEST(KernelConfig, NoKernelIsListedTwice) {
   for (const auto kernels :
-       {f16_d64_single_item_kernels(), f16_d128_single_item_kernels(), f16_d256_single_item_kernels(),
+       {f16_d64_waiting_kernels(),      f16_d128_waiting_kernels(),      f16_d256_waiting_kernels(),
+        bf16_d64_waiting_kernels(),     bf16_d128_waiting_kernels(),     bf16_d256_waiting_kernels(),
+        f16_d64_single_item_kernels(),  f16_d128_single_item_kernels(),  f16_d256_single_item_kernels(),
         bf16_d64_single_item_kernels(), bf16_d128_single_item_kernels(), bf16_d256_single_item_kernels(),
-        f16_d64_group_kernels(), f16_d128_group_kernels(), f16_d256_group_kernels(), bf16_d64_group_kernels(),
-        bf16_d128_group_kernels(), bf16_d256_group_kernels(), f16_latent_kernels(), bf16_latent_kernels(),
-        f16_d64_pair_kernels(), bf16_d64_pair_kernels()}) {
+        f16_d64_group_kernels(),        f16_d128_group_kernels(),        f16_d256_group_kernels(),
+        bf16_d64_group_kernels(),       bf16_d128_group_kernels(),       bf16_d256_group_kernels(),
+        f16_latent_kernels(),           bf16_latent_kernels(),           f16_d64_pair_kernels(),
+        bf16_d64_pair_kernels()}) {
     std::set<const void*> functions;
     for (const DecodeKernel& kernel : kernels) functions.insert(kernel.function);
     EXPECT_EQ(functions.size(), kernels.size()) << "head_dim " << kernels.front().head_dim;

@@ -23,8 +23,8 @@ constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle =
                  kFirstRound = 70, kCrowd = 150, kSmOfL2 = 250,
                  kShort = (1 - 16.0 / 64) * (0.4 * kChainAny + 64 * 512 / kSmOfL2), kLater = 170, kTraffic = 120,
                  kPagedItem = 260, kPagedCrowd = 180, kPerCta = 0.5, kDispatch = 396 * kPerCta, kLaterStart = 480,
-                 kCrowdStart = 230, kShared = 700, kSpread = 40, kFlag = 250, kSingleMerge = 800, kSinglePerSplit = 30,
-                 kSingleBatch = 200, kFullRound = 550, kPagedFullRound = 660;
+                 kCrowdStart = 230, kShared = 700, kWaiting = 600, kWaitingPerSplit = 12, kSpread = 40, kFlag = 250,
+                 kSingleMerge = 800, kSinglePerSplit = 30, kSingleBatch = 200, kFullRound = 550, kPagedFullRound = 660;
 constexpr std::int32_t kRegisters = 160, kSharedBytes = 70'000, kSingleWorkers = 396;
 /// A round: half of the window that comes while a stage is waited for and worked on.
 constexpr double kTransferAny = (kLatency + kChainAny) / 2, kTransferSingle = (kLatency + kChainSingle) / 2;
@@ -36,7 +36,9 @@ constexpr double kFew = kEmptySingle + kLatency + (0.6 + 0.4 / 4) * kChainSingle
 /// Probes of r1w4s2t16, clusters of 1, in nanoseconds.
 class Probes {
  public:
-  std::vector<gpu::KernelProbe> make() {
+  /// by_packets: of CTAs that wait.
+  std::vector<gpu::KernelProbe> make(bool by_packets = true) {
+    by_packets_ = by_packets;
     for (const bool any : {true, false}) single_items(any);
     lists();
     paged_ = true;
@@ -89,7 +91,8 @@ class Probes {
       const double single = kSingleMerge + parts * kSinglePerSplit + (parts > 8 ? (parts / 8 - 1) * kSingleBatch : 0);
       add(ProbeKind::splits, parts, true, kFirst + kFlag + merge);
       add(ProbeKind::splits, parts, false, kFirstSingle + kFlag + single);
-      add(ProbeKind::host, parts, true, kFirst + kFlag + kShared + 0.5 * (merge - kShared));  // one turn for two
+      const double shared = kFlag + kShared + 0.5 * (merge - kShared);  // one turn for two
+      add(ProbeKind::host, parts, true, kFirst + (by_packets_ ? kFlag + kWaiting + parts * kWaitingPerSplit : shared));
       add(ProbeKind::kernel, parts, true, lists_of(gpu::kMergedLists) + merge + 500 + kTraffic);
       add(ProbeKind::lone_kernel, parts, true, lists_of(parts) + merge + 500);
       add(ProbeKind::unmerged, parts, true, lists_of(parts));
@@ -114,6 +117,7 @@ class Probes {
     probe.seconds = ns * kNs;
     all_.push_back(probe);
   }
+  bool by_packets_ = true;
   bool paged_ = false;
   std::vector<gpu::KernelProbe> all_;
 };
@@ -213,13 +217,24 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_EQ(kernel.single_item_shared_bytes, kSharedBytes);
   EXPECT_NEAR(kernel.crowded_clocks * 2 * 64 / 2, kFullRound, 0.1);
   EXPECT_NEAR(kernel.paged_crowded, kPagedFullRound / kFullRound, 1e-4);
-  EXPECT_NEAR(kernel.merge_shared_seconds, kShared * kNs, 1e-12);
+  EXPECT_NEAR(kernel.waiting_merge_seconds, kWaiting * kNs, 1e-12);
+  EXPECT_NEAR(kernel.waiting_merge_seconds_per_split, kWaitingPerSplit * kNs, 1e-12);
+  EXPECT_LT(kernel.merge_shared_seconds, 0);
   EXPECT_NEAR(kernel.merge_launch_seconds, (kMerge + 500 + kLater) * kNs, 1e-12);
   EXPECT_NEAR(kernel.merge_kernel_bytes_per_second * kTraffic * kNs, gpu::kMergedLists * 8 * (128 + 1) * 4.0, 1);
   EXPECT_NEAR(kernel.partial_tile, 0.6, 1e-4);
   EXPECT_NEAR(kernel.merge_kernel_batch_seconds, kBatch * kNs, 1e-12);
   EXPECT_EQ(kernel.latency_scale, 0.5);
   EXPECT_EQ(kernel.queue_scale, 0.4);
+}
+
+TEST(KernelConstants, OfKernelsWhoseWarpsWorkTogether) {
+  ProbedConfig probed = probed_config();
+  probed.config.team = gpu::Team::group;
+  probed.probes = Probes().make(false);
+  const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k");
+  EXPECT_NEAR(kernel.merge_shared_seconds, kShared * kNs, 1e-12);
+  EXPECT_LT(kernel.waiting_merge_seconds, 0);
 }
 
 TEST(KernelConstants, OfKeysInBoxes) {

@@ -6,9 +6,12 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "cpu_reference/oracle.h"
 #include "gpu/decode.h"
+#include "gpu/encode.h"
 #include "schedules/schedules.h"
+#include "schedules/validate.h"
 #include "tests/gpu/judged_run.h"
 #include "tests/support/battery.h"
 #include "workloads/tensors.h"
@@ -80,6 +83,81 @@ TEST_F(PacketMerge, OfItemsThatCtasHold) {
     }
   }
   EXPECT_GE(runs, 400);
+}
+
+/// A plan of two lists: one has the first halves of all outputs, whose merges it owes, the other the second halves.
+Plan first_and_second_halves(const Workload& w, const KernelConfig& v) {
+  Plan plan = plan_of(w, v, "fixed-split:2+last_arriver");
+  plan.merge = schedules::MergeKind::host_cta;
+  plan.dispatch = schedules::Dispatch::fixed;
+  std::stable_partition(plan.items.begin(), plan.items.end(),
+                        [&](const schedules::Item& item) { return item.kv_begin == 0; });
+  const auto half = static_cast<std::int32_t>(plan.items.size() / 2);
+  plan.cta_begin = {0, half, 2 * half};
+  schedules::validate(w, plan);
+  return plan;
+}
+
+/// CTAs that wait look for what they owe in the table again where they cannot note all of it.
+TEST_F(PacketMerge, ACtaThatWaitsOwesMoreThanItCanNote) {
+  int runs = 0;
+  for (const workloads::Geometry& g :
+       {testing::geometry(16, 2, 128), testing::geometry(3, 1, 64), testing::geometry(40, 1, 128)}) {
+    for (const std::int32_t requests : {1, 5, 40}) {
+      const Workload w = testing::decode("owed", g, std::vector<std::int32_t>(static_cast<std::size_t>(requests), 300));
+      const workloads::Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+      const auto reference = cpu_reference::attend(w, tensors);
+      for (const std::int32_t cluster : {1, 2}) {
+        for (const KernelConfig& v : testing::one_of_each_kind(w, cluster)) {
+          const Plan plan = first_and_second_halves(w, v);
+          for (const std::uint32_t seed : {0U, 1U, 2U}) {
+            LaunchOptions options;
+            options.delay_seed = seed;
+            expect_exact(w, tensors, reference, plan, v, options);
+            ++runs;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(runs, 54);
+}
+
+/// Every list kernel, with tiles whose rows differ and without, and both kinds of pages: merges of few and of many
+/// parts, the same bits whoever is late.
+TEST_F(PacketMerge, EveryListKernelWaits) {
+  int runs = 0;
+  for (const workloads::Geometry& g : {testing::geometry(16, 2, 128), testing::geometry(40, 1, 128),
+                                       testing::geometry(26, 1, 64), testing::geometry(20, 2, 256)}) {
+    for (const std::int32_t queries : {1, 3}) {
+      for (const std::int32_t page : {0, 16}) {
+        Workload w = testing::with_queries(testing::decode("waits", g, {3000, 170}), {queries});
+        if (page > 0) w = testing::paged(w, page);
+        const workloads::Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+        const auto reference = cpu_reference::attend(w, tensors);
+        for (const KernelConfig& v : kernel_configs(w)) {
+          if (v.team != Team::warps && v.team != Team::alone) continue;
+          for (const char* name : {"fixed-split:2", "fixed-split:6", "fixed-split:23", "lean"}) {
+            Plan plan;
+            try {
+              plan = plan_of(w, v, std::string(name) + "+host_cta");
+            } catch (const base::InputError&) {
+              continue;  // more CTAs than are resident
+            }
+            const std::int32_t row_blocks = (size_of(plan).most_rows + 8 * v.row_tiles - 1) / (8 * v.row_tiles);
+            if (plan.ctas() * row_blocks > residency(w, v).workers) continue;
+            LaunchOptions late;
+            late.delay_seed = 7;
+            expect_exact(w, tensors, reference, plan, v);
+            EXPECT_TRUE(same_bits(run(w, tensors, plan, v, late), run(w, tensors, plan, v))) << plan.schedule;
+            ++runs;
+          }
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GE(runs, 200);
 }
 
 struct Step {

@@ -135,6 +135,30 @@ TEST(Merge, AHostAloneNeedNotReportItsOwnPart) {
   EXPECT_NEAR(seconds({3000, 1000}, MergeKind::host_cta, machine, kernel), (3 + 0.5 + 20 + 1) * kMs, kTolerance);
 }
 
+TEST(Merge, CtasThatLookForPartialsThemselves) {
+  Machine machine = toy::machine(80);
+  machine.flag_seconds = 0.5 * kMs;
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_fragments = 8;
+  kernel.merge_warps = 4;
+  kernel.merge_kernel_warp_splits = 16;
+  kernel.merge_batch_seconds = 3 * kMs;
+  kernel.merge_shared_turns = 16;
+  kernel.waiting_merge_seconds = 4 * kMs;
+  kernel.waiting_merge_seconds_per_split = 0.25 * kMs;
+  // Its own one lies where the others' do.
+  EXPECT_NEAR(seconds({3000, 1000}, MergeKind::host_cta, machine, kernel), (3 + 0.5 + 4 + 2 * 0.25) * kMs, kTolerance);
+  const auto merge = [&](std::size_t parts) {
+    const std::vector<std::int32_t> cuts(parts, 1000);
+    return seconds(cuts, MergeKind::host_cta, machine, kernel) - (1 + 0.5 + 4) * kMs;
+  };
+  EXPECT_NEAR(merge(7), 7 * 0.25 * kMs, kTolerance) << "a CTA alone: all of its warps' fragments at a time";
+  EXPECT_NEAR(merge(8), 8 * 0.25 * kMs, kTolerance);
+  EXPECT_NEAR(merge(21), 11 * 0.25 * kMs, kTolerance) << "two warps a fragment";
+  EXPECT_NEAR(merge(65), (17 * 0.25 + 3) * kMs, kTolerance) << "four, who look twice";
+  EXPECT_NEAR(seconds({1000, 1000}, MergeKind::last_arriver, machine, kernel), (1 + 0.5 + 20 + 2) * kMs, kTolerance);
+}
+
 /// Two requests of one row and two partials each, merged by waiting CTAs.
 schedules::Plan two_hosts() {
   schedules::Plan plan;

@@ -13,7 +13,7 @@ namespace {
 using stand_in::KernelLaunch;
 
 // A kernel's address is that of a byte of its own.
-std::array<char, 256> addresses;
+std::array<char, 512> addresses;
 std::size_t used_addresses = 0;
 
 template <class Params, class Run>
@@ -40,13 +40,13 @@ void add_both(std::vector<DecodeKernel>& all, DecodeKernel kernel) {
   }
 }
 
-std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16) {
+std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16, bool waits) {
   std::vector<DecodeKernel> all;
   for (const bool masked : {false, true}) {
     for (const std::int32_t row_tiles : {1, 2, 4}) {
       for (const Team team : {Team::warps, Team::alone}) {
-        add_both(all,
-                 {head_dim, head_dim, row_tiles, 4, 128, 2, 32, false, masked, team, 0, true, bf16, 0, 0, nullptr});
+        add_both(all, {head_dim, head_dim, row_tiles, 4, 128, 2, 32, false, masked, team, 0, true, waits, bf16, 0, 0,
+                       nullptr});
       }
     }
   }
@@ -56,8 +56,8 @@ std::vector<DecodeKernel> decode_kernels(std::int32_t head_dim, bool bf16) {
 std::vector<DecodeKernel> single_item_kernels(std::int32_t head_dim, bool bf16) {
   std::vector<DecodeKernel> all;
   for (const std::int32_t cluster : {1, 2, 4}) {
-    DecodeKernel kernel{head_dim, head_dim,    1,       4,    128,  2, 32, false,
-                        false,    Team::warps, cluster, true, bf16, 0, 0,  nullptr};
+    DecodeKernel kernel{head_dim,    head_dim, 1,    4,     128,  2, 32, false,  false,
+                        Team::warps, cluster,  true, false, bf16, 0, 0,  nullptr};
     add_both(all, kernel);
     kernel.stages = 1;
     if (cluster >= kLeastClusterOfParts) add_both(all, kernel);
@@ -71,15 +71,16 @@ std::vector<DecodeKernel> latent_kernels(bool bf16) {
   std::vector<DecodeKernel> all;
   for (const bool masked : {false, true}) {
     for (const std::int32_t row_tiles : {2, 4}) {
-      add_both(all, {576, 512, row_tiles, 4, 256, 2, 16, false, masked, Team::group, 0, true, bf16, 0, 0, nullptr});
+      add_both(all,
+               {576, 512, row_tiles, 4, 256, 2, 16, false, masked, Team::group, 0, true, false, bf16, 0, 0, nullptr});
     }
   }
   return all;
 }
 
-template <std::int32_t kHeadDim, bool kBf16>
+template <std::int32_t kHeadDim, bool kBf16, bool kWaits = false>
 std::span<const DecodeKernel> decode() {
-  static const std::vector<DecodeKernel> all = decode_kernels(kHeadDim, kBf16);
+  static const std::vector<DecodeKernel> all = decode_kernels(kHeadDim, kBf16, kWaits);
   return all;
 }
 
@@ -127,6 +128,24 @@ std::span<const DecodeKernel> bf16_d128_kernels() {
 }
 std::span<const DecodeKernel> bf16_d256_kernels() {
   return decode<256, true>();
+}
+std::span<const DecodeKernel> f16_d64_waiting_kernels() {
+  return decode<64, false, true>();
+}
+std::span<const DecodeKernel> f16_d128_waiting_kernels() {
+  return decode<128, false, true>();
+}
+std::span<const DecodeKernel> f16_d256_waiting_kernels() {
+  return decode<256, false, true>();
+}
+std::span<const DecodeKernel> bf16_d64_waiting_kernels() {
+  return decode<64, true, true>();
+}
+std::span<const DecodeKernel> bf16_d128_waiting_kernels() {
+  return decode<128, true, true>();
+}
+std::span<const DecodeKernel> bf16_d256_waiting_kernels() {
+  return decode<256, true, true>();
 }
 std::span<const DecodeKernel> f16_d64_single_item_kernels() {
   return single_item<64, false>();

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+// Merges across items by CTAs that wait at the ends of their lists, by packets: nobody reports anything, whoever merges
+// looks whether the parts are there.
+#pragma once
+
+#include "gpu/kernels/combine.cuh"
+#include "gpu/kernels/cta.cuh"
+#include "gpu/kernels/items.cuh"
+#include "gpu/kernels/owed_merges.cuh"
+#include "gpu/kernels/packets.cuh"
+#include "gpu/kernels/recorder.cuh"
+#include "gpu/kernels/run_merge.cuh"
+
+namespace splitwave::gpu {
+
+/// Whether the CTA merges the output of the item, which has rows for it, or some of its fragments.
+template <class Config>
+__device__ __forceinline__ bool owes_merge(const Cta<Config>& cta, const DeviceItem& item) {
+  return item.parts > 1 && item.part < mergers(cta, item);
+}
+
+/// Fragments side by side that a warp takes together, if all have as many.
+template <class Config>
+inline constexpr int kWaitingRun = Config::kFragments >= 4 * Config::kWarps   ? 4
+                                   : Config::kFragments >= 2 * Config::kWarps ? 2
+                                                                              : 1;
+
+/// Adds the parts [first, end) of a run of fragments, each as soon as it is there. False: some have not come in time.
+template <int kRun, class Config>
+__device__ __forceinline__ bool add_packets(const Cta<Config>& cta, const DeviceItem& item, int first, int end,
+                                            int fragment, RunningRun<kRun>& run) {
+  constexpr int kAsked = 16 / kRun;  // parts that are asked for at a time
+  constexpr int kTurn = kAsked > kFarBatch ? kAsked : kFarBatch;
+  const char* from = packet(cta, packet_index(cta, item, first), fragment);
+#pragma unroll 1
+  for (; first < end; first += kTurn, from += kTurn * kPacketStride<Config>) {
+    float4 sums[kTurn / kFarBatch];
+    BatchFactors factors;
+#pragma unroll
+    for (int asked = 0; asked < kTurn; asked += kAsked) {
+      if (first + asked >= end) break;
+      float4 o[kAsked][kRun];
+      std::uint64_t since = 0;
+#pragma unroll 1
+      for (int polls = 1;; ++polls) {
+        std::uint32_t greatest = 0;
+#pragma unroll
+        for (int batch = 0; asked == 0 && batch < kTurn / kFarBatch; ++batch) {
+          const int part = batch * kFarBatch + (cta.lane >> 2);
+          sums[batch] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
+          if (first + part < end) {
+            sums[batch] = ptx::load_whole(from + part * kPacketStride<Config> + kPacketSums + (cta.lane & 3) * 16);
+          }
+        }
+#pragma unroll
+        for (int i = 0; i < kAsked; ++i) {
+#pragma unroll
+          for (int r = 0; r < kRun; ++r) {
+            o[i][r] = make_float4(0, 0, 0, 0);
+            if (first + asked + i < end) {
+              o[i][r] = ptx::load_whole(from + (asked + i) * kPacketStride<Config> + r * kPacketBytes + cta.lane * 16);
+            }
+          }
+        }
+#pragma unroll
+        for (const float4& batch : sums) greatest = max(greatest, __float_as_uint(batch.x));
+#pragma unroll
+        for (int i = 0; i < kAsked; ++i) {
+#pragma unroll
+          for (int r = 0; r < kRun; ++r) greatest = max(greatest, __float_as_uint(o[i][r].x));
+        }
+        if (__all_sync(~0U, greatest != kNotThere)) break;
+        if (waited_too_long(cta, polls, since)) return false;
+      }
+#pragma unroll
+      for (int i = 0; i < kAsked; ++i) {
+        const int part = asked + i;
+        if (part % kFarBatch == 0) {
+          if (first + part >= end) break;
+          factors.begin(sums[part / kFarBatch], run);
+        }
+        factors.add(part % kFarBatch, cta.lane, o[i], run);
+      }
+    }
+  }
+  return true;
+}
+
+/// Merges the warp's runs of fragments of the item's output.
+template <int kRun, class Config>
+__device__ __forceinline__ void merge_runs(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                           const FragmentRange& range) {
+#pragma unroll 1
+  for (int fragment = range.first + cta.warp * kRun; fragment < range.end; fragment += Config::kWarps * kRun) {
+    RunningRun<kRun> run;
+    if (!add_packets(cta, item, 0, item.parts, fragment, run)) {
+      give_up(cta, item);
+      return;
+    }
+    write_run<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run.o, run.maximum, run.sum);
+#pragma unroll
+    for (int r = 0; r < kRun; ++r) forget_packets(cta, item, 0, item.parts, fragment + r);
+  }
+}
+
+/// Merges what falls to the CTA of an item's output. All of its warps, whose rings are free.
+template <class Config>
+__device__ __forceinline__ void merge_waiting(const Cta<Config>& cta, const DeviceItem& item) {
+  const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
+  const int sharing = mergers(cta, item);
+  const FragmentRange range = fragments_to_merge(cta, item, rows, sharing);
+  if (sharing > 1 && item.parts > kPartsPerMergeWarp) {
+    const auto first_part = [&](int place, int shift) { return item.parts * place >> shift; };
+    combine_many(
+        cta, item, range, rows,
+        [&](int fragment, int place, int shift) {
+          RunningRun<1> run;
+          if (!add_packets(cta, item, first_part(place, shift), first_part(place + 1, shift), fragment, run)) {
+            give_up(cta, item);
+          }
+          return running(run.o[0], run.maximum, run.sum);
+        },
+        [&](int fragment, int place, int shift) {
+          forget_packets(cta, item, first_part(place, shift), first_part(place + 1, shift), fragment);
+        });
+  } else if (constexpr int kRun = kWaitingRun<Config>; kRun > 1 && range.end - range.first >= Config::kWarps * kRun) {
+    merge_runs<kRun>(cta, item, rows, range);
+  } else {
+    merge_runs<1>(cta, item, rows, range);
+  }
+  if constexpr (kRecords) {
+    const bool records = !Config::kAlone || cta.warp == 0;
+    if (records && (sharing == 1 || item.part == 0)) record_merge(cta, item.slot_begin);
+  }
+}
+
+/// The same of all items of a chain of the table, with or without its last one.
+template <class Config>
+__device__ __forceinline__ void merge_chain(const Cta<Config>& cta, int index, bool last_too) {
+#pragma unroll 1
+  while (index >= 0) {
+    const DeviceItem item = load_item(cta.params, index);
+    const bool owed = item.piece == 0 && item.rows > cta.row_block * Config::kRows && owes_merge(cta, item);
+    if (owed && (last_too || item.next >= 0)) merge_waiting(cta, item);
+    index = item.next;
+  }
+}
+
+}  // namespace splitwave::gpu
