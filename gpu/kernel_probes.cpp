@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "gpu/compiled_kernels.h"
-#include "gpu/cuda_check.h"
 #include "gpu/decode.h"
 #include "gpu/sm_partition.h"
 #include "schedules/schedules.h"
@@ -72,6 +71,7 @@ class ConfigProbes {
     lists();
     if (!probe_.masked) items_of_rounds(false);
     if (probe_.paged) return;
+    waiting();
     queue();
     waves();
     if (probe_.masked) return;  // two queries have two tokens at least, and kernels for single items single queries
@@ -89,8 +89,7 @@ class ConfigProbes {
     const std::int32_t workers = resident();
     for (const std::int32_t rounds : {probe_.config.stages, probe_.config.stages + 8}) {
       const Workload w = workload(workers, rounds * round_);
-      report(ProbeKind::full, rounds * round_, seconds_of(w, even_lists(w, workers), probe_.config, true, options_),
-             true);
+      report(ProbeKind::full, rounds * round_, seconds(w, even_lists(w, workers), true), true);
     }
   }
 
@@ -106,6 +105,13 @@ class ConfigProbes {
     probe_.any_plan = any_plan;
     probe_.seconds = seconds;
     found_(probe_);
+  }
+
+  /// Of the kernel that the probes are of.
+  double seconds(const Workload& w, Plan plan, bool any_plan) const { return seconds(w, plan, any_plan, options_); }
+  double seconds(const Workload& w, Plan plan, bool any_plan, const MeasureOptions& options) const {
+    if (probe_.waits) plan.merge = schedules::MergeKind::host_cta;  // as it is, though nothing is merged
+    return seconds_of(w, plan, probe_.config, any_plan, options);
   }
 
   void whole_item() {
@@ -139,8 +145,7 @@ class ConfigProbes {
     MeasureOptions options = options_;
     options.bytes_per_cycle = kColdBytes;
     options.replays = std::min(options.replays, kColdReplays);
-    report(ProbeKind::cold, tokens, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, any_plan, options),
-           any_plan);
+    report(ProbeKind::cold, tokens, seconds(w, plan_of(w, probe_.config, false), any_plan, options), any_plan);
   }
 
   void lists() {
@@ -149,12 +154,28 @@ class ConfigProbes {
     for (const std::int32_t items : {2, 6}) {
       time(ProbeKind::items, items, items, round_, false);
       time(ProbeKind::short_items, items, items, kFewTokens, false);
+      if (!probe_.paged && !probe_.masked && !probe_.waits) row_items(items);
     }
     if (probe_.masked) {
       unhidden();
-      if (!probe_.paged) queries();
+      if (!probe_.paged && !probe_.waits) queries();
     }
     crowd();
+  }
+
+  void row_items(std::int32_t items) {
+    Workload w = workload(items, round_);
+    w.geometry.query_heads = 1;
+    report(ProbeKind::row_items, items, seconds(w, plan_of(w, probe_.config, true), false), true);
+  }
+
+  /// What lists take in the kernel for CTAs that wait: the end of an item passes over less there.
+  void waiting() {
+    if (probe_.config.team != Team::warps && probe_.config.team != Team::alone) return;
+    probe_.waits = true;
+    lists();
+    if (!probe_.masked) cold(round_, true);
+    probe_.waits = false;
   }
 
   void empty() {
@@ -163,13 +184,12 @@ class ConfigProbes {
 
   /// A list for each request of the workload.
   void time_lists(ProbeKind kind, std::int32_t count, const Workload& w, bool any_plan) {
-    report(kind, count, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, any_plan, options_), any_plan);
+    report(kind, count, seconds(w, plan_of(w, probe_.config, false), any_plan), any_plan);
   }
 
   void time(ProbeKind kind, std::int32_t count, std::int32_t items, std::int32_t tokens, bool any_plan) {
     const Workload w = workload(items, tokens);
-    report(kind, count, seconds_of(w, plan_of(w, probe_.config, items > 1), probe_.config, any_plan, options_),
-           any_plan || items > 1);
+    report(kind, count, seconds(w, plan_of(w, probe_.config, items > 1), any_plan), any_plan || items > 1);
   }
 
   /// Of one round, of the first one of each stage, and of eight more.
@@ -187,7 +207,7 @@ class ConfigProbes {
       w.geometry.causal = false;
       w.geometry.window = round_;
       const Plan plan = plan_of(w, probe_.config, true);
-      report(ProbeKind::unhidden, items, seconds_of(w, plan, probe_.config, false, options_), true);
+      report(ProbeKind::unhidden, items, seconds(w, plan, false), true);
     }
   }
 
@@ -196,8 +216,7 @@ class ConfigProbes {
     Workload w = workload(1, std::max(round_, rows));
     w.geometry.query_heads = 1;
     w.requests.front().query_len = rows;
-    report(ProbeKind::queries, rows, seconds_of(w, plan_of(w, probe_.config, false), probe_.config, true, options_),
-           true);
+    report(ProbeKind::queries, rows, seconds(w, plan_of(w, probe_.config, false), true), true);
   }
 
   void single_item_merges(std::initializer_list<std::int32_t> all_parts) {
@@ -220,14 +239,14 @@ class ConfigProbes {
   void time_parts(ProbeKind kind, std::int32_t parts, bool any_plan) {
     const Workload w = workload(kind == ProbeKind::kernel ? kMergedLists / parts : 1, parts * round_);
     const Plan plan = split_plan(w, probe_.config, parts, kind);
-    report(kind, parts, seconds_of(w, plan, probe_.config, any_plan, options_), any_plan);
+    report(kind, parts, seconds(w, plan, any_plan), any_plan);
   }
 
   void queue() {
     for (const std::int32_t lists : {2, 6}) {
       const Workload w = workload(lists, round_);
       const Plan plan = schedules::make_plan("fa3", w, grid_of(1));
-      report(ProbeKind::queue, lists, seconds_of(w, plan, probe_.config, true, options_), true);
+      report(ProbeKind::queue, lists, seconds(w, plan, true), true);
     }
   }
 
@@ -249,7 +268,7 @@ class ConfigProbes {
   void crowd() {
     for (const std::int32_t items : {2, 6}) {
       const Workload w = workload(items * resident(), kFewTokens);
-      report(ProbeKind::crowd, items, seconds_of(w, even_lists(w, resident()), probe_.config, false, options_), true);
+      report(ProbeKind::crowd, items, seconds(w, even_lists(w, resident()), false), true);
     }
   }
 
@@ -266,7 +285,7 @@ class ConfigProbes {
       Workload w = workload(waves * workers, kFewTokens);
       w.geometry.query_heads = query_heads;
       const Plan plan = schedules::make_plan(schedule, w, grid_of(waves * workers));
-      report(kind, waves, seconds_of(w, plan, probe_.config, false, options_), false);
+      report(kind, waves, seconds(w, plan, false), false);
     }
   }
 
@@ -284,7 +303,7 @@ class ConfigProbes {
       Workload w = workload(1, rounds * round_);
       w.geometry.query_heads *= 2;
       const Plan plan = schedules::make_plan("fixed-split:1", w, grid);
-      report(ProbeKind::boxes, rounds * round_, seconds_of(w, plan, probe_.config, false, options_), true);
+      report(ProbeKind::boxes, rounds * round_, seconds(w, plan, false), true);
     }
   }
 
@@ -297,36 +316,11 @@ class ConfigProbes {
 }  // namespace
 
 std::string to_string(ProbeKind kind) {
-  constexpr std::array<const char*, 19> kNames = {
-      "empty", "item",        "items", "unhidden", "queries", "splits",    "host", "kernel", "lone_kernel", "unmerged",
-      "queue", "short_items", "crowd", "full",     "waves",   "row_waves", "cold", "table",  "boxes"};
+  constexpr std::array<const char*, static_cast<std::size_t>(kLastProbeKind) + 1> kNames = {
+      "empty",  "item",        "items",    "unhidden", "queries",     "splits",   "host",
+      "kernel", "lone_kernel", "unmerged", "queue",    "short_items", "crowd",    "full",
+      "waves",  "row_waves",   "cold",     "table",    "boxes",       "row_items"};
   return kNames[static_cast<std::size_t>(kind)];
-}
-
-namespace {
-
-void take_resources(const DecodeKernel& kernel, std::int32_t cluster, std::int32_t& registers, std::int64_t& shared) {
-  cudaFuncAttributes attributes{};
-  SPLITWAVE_CUDA_CHECK(cudaFuncGetAttributes(&attributes, kernel.function));
-  registers = attributes.numRegs;
-  shared = shared_bytes(kernel, cluster) + static_cast<std::int64_t>(attributes.sharedSizeBytes);
-}
-
-}  // namespace
-
-KernelResources resources(const Workload& workload, const KernelConfig& config) {
-  const DecodeKernel* single_item = find_single_item_kernel(workload, config);
-  const DecodeKernel& kernel = config.stages == 1 ? *single_item : find_kernel(workload, config);
-  KernelResources result;
-  result.threads = kernel.threads;
-  take_resources(kernel, config.cluster, result.registers_per_thread, result.shared_bytes);
-  result.where = residency(workload, config);
-  result.single_item = single_item != nullptr;
-  if (!result.single_item) return result;
-  take_resources(*single_item, config.cluster, result.single_item_registers_per_thread,
-                 result.single_item_shared_bytes);
-  result.single_item_where = single_item_residency(workload, config);
-  return result;
 }
 
 std::int32_t round_tokens(const KernelConfig& config) {

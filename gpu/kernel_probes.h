@@ -8,6 +8,7 @@
 #include <string>
 
 #include "gpu/kernel_config.h"
+#include "gpu/kernel_resources.h"
 #include "gpu/measure.h"
 #include "workloads/workload.h"
 
@@ -34,9 +35,11 @@ enum class ProbeKind {
   /// An item of `count` tokens, K and V in DRAM: of a round; in single CTAs with rings also of the first round of each
   /// stage, and both by the kernel that runs any plan; without rings also of a chunk for each CTA.
   cold,
-  table,  ///< one of two items of different lengths, at most a round: items come from the table
-  boxes   ///< one item of `count` tokens and twice the rows, whose two CTAs take the same keys in boxes
+  table,     ///< one of two items of different lengths, at most a round: items come from the table
+  boxes,     ///< one item of `count` tokens and twice the rows, whose two CTAs take the same keys in boxes
+  row_items  ///< items of one row
 };
+inline constexpr ProbeKind kLastProbeKind = ProbeKind::row_items;
 std::string to_string(ProbeKind kind);
 
 /// Of the probes with items of few tokens: one warp's, and no other's.
@@ -52,23 +55,11 @@ struct KernelProbe {
   bool masked = false;
   KernelConfig config;
   bool any_plan = false;  ///< by the kernel that runs any plan, though the config has one for single items
+  bool waits = false;     ///< by the one for CTAs that wait, which runs any such plan
   ProbeKind kind = ProbeKind::empty;
   std::int32_t count = 0;
   double seconds = 0;  ///< median
 };
-
-/// What the compiled kernel of a config takes of an SM, as the CUDA runtime reports it.
-struct KernelResources {
-  std::int32_t threads = 0;
-  std::int32_t registers_per_thread = 0;
-  std::int64_t shared_bytes = 0;  ///< of a CTA, by its cluster
-  Residency where;
-  bool single_item = false;  ///< the config has a kernel for lists of one item, whose figures follow
-  std::int32_t single_item_registers_per_thread = 0;
-  std::int64_t single_item_shared_bytes = 0;
-  Residency single_item_where;
-};
-KernelResources resources(const workloads::Workload& workload, const KernelConfig& config);
 
 /// Tokens of a worker's round.
 std::int32_t round_tokens(const KernelConfig& config);

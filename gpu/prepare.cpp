@@ -296,6 +296,7 @@ Workspace::Workspace(const Capacity& room) : capacity(room) {
   const auto rows = static_cast<std::size_t>(capacity.row_tiles) * 8;
   tables = DeviceBuffer<std::byte>(merges_offset() + static_cast<std::size_t>(capacity.merges) * sizeof(DeviceMerge) +
                                    kMostItemsAhead * sizeof(DeviceItem));
+  tables.fill_bytes(0);  // group kernels ask for entries behind the last one, which nobody looks at
   partials = DeviceBuffer<float>(slots * rows * static_cast<std::size_t>(capacity.value_dim));
   partial_sums = DeviceBuffer<float>(slots * kMostCluster * rows * 2);
   control = DeviceBuffer<std::uint32_t>(2 + slots * kCountersPerSlot);

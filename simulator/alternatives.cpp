@@ -48,6 +48,10 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   kernel.epilogue_seconds = (single ? costs.single_item_fixed_seconds : costs.fixed_seconds) / 2;
   kernel.prologue_seconds = std::max(0.0, costs.fixed_seconds - kernel.epilogue_seconds);
   kernel.single_item_prologue_seconds = single ? costs.single_item_fixed_seconds - kernel.epilogue_seconds : 0;
+  if (variant.waiting_fixed_seconds >= 0) {  // of single CTAs, of which a cluster's differ as they do for other plans
+    const double more = variant.waiting_fixed_seconds - variant.clusters.front().fixed_seconds;
+    kernel.waiting_prologue_seconds = std::max(0.0, kernel.prologue_seconds + more);
+  }
   kernel.bytes_in_flight *= costs.cluster;
   kernel.tile_tokens *= costs.cluster;
   kernel.most_tokens *= costs.cluster;
@@ -59,7 +63,7 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   kernel.single_item_shared_bytes = costs.single_item_shared_bytes;
   for (double* clocks : {&kernel.chain_clocks, &kernel.single_item_chain_clocks, &kernel.paged_chain_clocks,
                          &kernel.paged_single_item_chain_clocks, &kernel.box_chain_clocks, &kernel.crowded_clocks,
-                         &kernel.early_clocks}) {
+                         &kernel.early_clocks, &kernel.waiting_chain_clocks}) {
     *clocks /= costs.cluster;
   }
   // A cluster's CTAs share the fragments of a merge.
@@ -206,6 +210,14 @@ void take_single_item_costs(const KernelProfile& kernel, const Workload& workloa
   result.epilogue_seconds += result.fewer_rows_seconds;
 }
 
+/// What lists cost whose CTAs wait: without pages. Looking these up takes such a kernel as much longer as the other.
+void take_waiting_costs(const KernelProfile& kernel, KernelProfile& result) {
+  result.prologue_seconds = kernel.waiting_prologue_seconds;
+  result.item_seconds = kernel.waiting_item_seconds;
+  result.item_crowded_seconds = kernel.waiting_item_crowded_seconds;
+  result.chain_clocks += kernel.waiting_chain_clocks - kernel.chain_clocks;
+}
+
 /// Whether keys come in boxes.
 bool takes_boxes(const KernelProfile& kernel, const Workload& workload) {
   return kernel.box_chain_clocks > 0 && schedules::boxes_pay(workload, kernel.most_rows) &&
@@ -214,8 +226,9 @@ bool takes_boxes(const KernelProfile& kernel, const Workload& workload) {
 
 }  // namespace
 
-KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workload, bool single) {
+KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workload, Lists lists) {
   KernelProfile result = kernel;
+  const bool single = lists == Lists::single_items;
   result.reads_table = !single || !workloads::is_uniform(workload);
   const bool paged = workload.kv.layout == workloads::KvLayout::paged;
   result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;
@@ -224,6 +237,11 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
     take_single_item_costs(kernel, workload, result);
     result.chain_clocks = paged ? kernel.paged_single_item_chain_clocks : kernel.single_item_chain_clocks;
   }
+  if (lists == Lists::waiting && kernel.waiting_prologue_seconds >= 0) take_waiting_costs(kernel, result);
+  const std::int32_t rows = workload.geometry.group() * std::max(1, workloads::max_query_len(workload));
+  const double fewer = std::max(0.0, rows_left(kernel, rows)) * kernel.item_fewer_rows_seconds;
+  for (double* seconds : {&result.item_seconds, &result.item_crowded_seconds})
+    *seconds = std::max(0.0, *seconds - fewer);
   if (!paged) return result;
   result.prologue_seconds += kernel.paged_seconds;
   result.item_seconds += kernel.paged_item_seconds;
@@ -247,7 +265,7 @@ std::optional<KernelProfile> pairs_as_run(const KernelProfile& kernel, const Wor
   if (!pairs || (plan.merge == schedules::MergeKind::kernel && !plan.merges.empty())) return std::nullopt;
   const Workload& seen = pairs->workload;
   if (seen.geometry.group() > kernel.most_rows || !one_item_per_list(seen, pairs->plan)) return std::nullopt;
-  return with_costs_of(kernel, seen, true);
+  return with_costs_of(kernel, seen, Lists::single_items);
 }
 
 }  // namespace
@@ -265,7 +283,11 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
   }
   // Lists of several row blocks may come after one another.
   if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() > resident) return std::nullopt;
-  KernelProfile result = with_costs_of(kernel, workload, single);
+  const bool waits = plan.merge == schedules::MergeKind::host_cta;
+  KernelProfile result = with_costs_of(kernel, workload,
+                                       single  ? Lists::single_items
+                                       : waits ? Lists::waiting
+                                               : Lists::any);
   result.edge_seconds += kernel.edge_query_seconds * std::max(0.0, queries_per_tile(kernel, plan) - kProbedQueries);
   return result;
 }

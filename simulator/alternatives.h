@@ -33,9 +33,13 @@ std::vector<KernelProfile> pair_alternatives(const KernelFamily& family, const w
 std::optional<KernelProfile> as_run(const KernelProfile& kernel, const workloads::Workload& workload,
                                     const schedules::Plan& plan, std::int64_t resident);
 
-/// The config's kernel with the costs that it has for the workload where each list is one item of a single query
-/// (`single`), or for any plan; but for those of masks, which depend on the plan.
-KernelProfile with_costs_of(const KernelProfile& kernel, const workloads::Workload& workload, bool single);
+/// Plans that a config has kernels of their own for: any; those whose lists are one item of a single query each; those
+/// whose CTAs wait and merge.
+enum class Lists { any, single_items, waiting };
+
+/// The config's kernel with the costs that it has for the workload and such plans; but for those of masks, which depend
+/// on the plan.
+KernelProfile with_costs_of(const KernelProfile& kernel, const workloads::Workload& workload, Lists lists);
 
 /// Whether lists have one item each, with all query heads of a KV head and a single query, and no CTA waits for others:
 /// what single-item kernels run.

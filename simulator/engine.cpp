@@ -106,12 +106,19 @@ double Engine::queue_seconds(double bytes, const Fill& start) const {
 }
 
 /// What a further item's stream loses as threads that end an item and begin the next ask for nothing meanwhile. What
-/// they had asked for comes; of an item of less than a window nothing else is missing. Where arithmetic is the limit it
-/// has their time already; warps with lists of their own go on while one of them stops.
+/// they had asked for comes, for a turn of the window: a place of it that comes free in a shorter stop is asked for at
+/// the stop's end, half of it later in the mean, the others as ever. Of an item of less than a window nothing else is
+/// missing. Queries that come through the ring keep one tile from coming. Where arithmetic is the limit it has their
+/// time already; warps with lists of their own go on while one of them stops.
 double Engine::stop_seconds(double bytes, const Fill& start) const {
-  if (!kernel_->refills_after_use || kernel_->warps_alone || start.arithmetic_bound) return 0;
-  const double refilled = std::min(1.0, bytes / work_->law.bytes_in_flight);
-  return refilled * (kernel_->epilogue_seconds + item_seconds());
+  if (!kernel_->refills_after_use || kernel_->warps_alone || start.arithmetic_bound || start.share <= 0) return 0;
+  const double window = work_->law.bytes_in_flight;
+  const double refilled = std::min(1.0, bytes / window);
+  const double stop = kernel_->epilogue_seconds + item_seconds();
+  const double rate = std::min(start.share, work_->law.lone_rate());
+  const double turn = window / rate;
+  const double lost = stop < turn ? stop * stop / (2 * turn) : stop - turn / 2;
+  return refilled * (lost + work_->query_stage_bytes / rate);
 }
 
 /// Leads `slot` from `time` through `lead` seconds to the stream of its next item that has any tokens, or to its end.

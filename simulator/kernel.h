@@ -104,13 +104,15 @@ struct KernelProfile {
   double single_item_merge_batch_seconds = 0;
   double paged_chain_clocks = 0;  ///< in place of chain_clocks with paged K and V
   double paged_single_item_chain_clocks = 0;
-  double box_chain_clocks = 0;      ///< in place of both where CTAs side by side take the same keys in boxes; 0: never
-  double crowded_clocks = 0;        ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates; of
-                                    ///< a kernel that holds its items, in ClusterCosts
-  double fewer_rows_seconds = 0;    ///< of a kernel that holds its items: by which an SM takes less for one of a single
-                                    ///< row than for one of all rows, which a lone CTA does not; as run, of its rows
-  double item_crowded_seconds = 0;  ///< in place of item_seconds with as many CTAs on an SM as fit
-  double crowd_start_seconds = 0;   ///< more of the first prologue if CTAs with tokens fill the device
+  double box_chain_clocks = 0;    ///< in place of both where CTAs side by side take the same keys in boxes; 0: never
+  double crowded_clocks = 0;      ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates; of
+                                  ///< a kernel that holds its items, in ClusterCosts
+  double fewer_rows_seconds = 0;  ///< of a kernel that holds its items: by which an SM takes less for one of a single
+                                  ///< row than for one of all rows, which a lone CTA does not; as run, of its rows
+  double item_fewer_rows_seconds = 0;  ///< of item_seconds and item_crowded_seconds: by which an item of one row takes
+                                       ///< less than one of all rows
+  double item_crowded_seconds = 0;     ///< in place of item_seconds with as many CTAs on an SM as fit
+  double crowd_start_seconds = 0;      ///< more of the first prologue if CTAs with tokens fill the device
   double spread_start_seconds = 0;  ///< more of the first prologue for each doubling of the CTAs that read: one of many
                                     ///< is far from its data
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
@@ -141,6 +143,12 @@ struct KernelProfile {
   /// there, all of a warp's fragments at a time; the first negative: as a last arriver's.
   double waiting_merge_seconds = -1;
   double waiting_merge_seconds_per_split = 0;
+  /// In place of prologue_seconds, item_seconds, item_crowded_seconds and chain_clocks where CTAs wait, if these have a
+  /// kernel of their own; the first negative: they have none.
+  double waiting_prologue_seconds = -1;
+  double waiting_item_seconds = 0;
+  double waiting_item_crowded_seconds = 0;
+  double waiting_chain_clocks = 0;
   double merge_shared_seconds = -1;  ///< of merge_seconds, what CTAs that share a merge take each; negative: all of it
   double merge_shared_turns = 0;  ///< partials times turns of a CTA's warps from which on CTAs that wait share a merge
 };
@@ -177,6 +185,7 @@ struct ClusterCosts {
 /// One variant of a kernel file: a kernel and the geometries that it is for.
 struct KernelVariant {
   KernelProfile kernel;
+  double waiting_fixed_seconds = -1;      ///< prologue and epilogue of a single CTA that waits; negative: as others
   std::vector<ClusterCosts> clusters;     ///< compiled configs only: one kernel each
   std::int64_t cluster_shared_bytes = 0;  ///< in place of shared_bytes in clusters
   std::int32_t head_dim_least = 0;

@@ -126,6 +126,13 @@ void read_config(KernelVariant& variant, Constants& constants) {
   kernel.paged_single_item_chain_clocks = clocks("paged_single_item_chain_clocks", kernel.single_item_chain_clocks);
   kernel.item_crowded_seconds =
       constants.optional_number("item_crowded", "ns", 1e-9, 0, 1e6).value_or(kernel.item_seconds);
+  if (const auto fixed = constants.optional_number("waiting_fixed", "ns", 1e-9, 0, 1e6)) {
+    variant.waiting_fixed_seconds = *fixed;
+    kernel.waiting_item_seconds = constants.number("waiting_item", "ns", 1e-9, 0, 1e6);
+    kernel.waiting_item_crowded_seconds = constants.number("waiting_item_crowded", "ns", 1e-9, 0, 1e6);
+    kernel.waiting_chain_clocks = constants.number("waiting_chain_clocks", "clock", 1, 0, 1e6);
+  }
+  take(kernel.item_fewer_rows_seconds, constants.optional_number("item_fewer_rows", "ns", 1e-9, 0, 1e6));
   take(kernel.spread_start_seconds, constants.optional_number("spread_start", "ns", 1e-9, 0, 1e6));
   take(kernel.crowd_start_seconds, constants.optional_number("crowd_start", "ns", 1e-9, 0, 1e6));
   take(kernel.single_item_crowd_start_seconds,

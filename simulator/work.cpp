@@ -271,6 +271,10 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
     const double tile_bytes = work.bytes_per_token * kernel.tile_tokens;
     work.law.refill_seconds = work.seconds_per_byte.front().alone * tile_bytes;
     if (kernel.shares_tiles) work.law.passing_seconds = tile_bytes / work.sm_bytes_per_second;
+    // Group kernels' come through the ring, in a stage of their own; latent ones', which have two stages, do not.
+    if (kernel.shares_tiles && workload.geometry.kind != workloads::AttentionKind::mla) {
+      work.query_stage_bytes = tile_bytes;
+    }
   }
   if (kernel.refills_after_use && kernel.prefetches_items) look_at_items(plan, resident_ctas(plan, resident), work);
   if (!warm) {

@@ -27,6 +27,7 @@ struct Work {
   bool keeps_kv_in_l2 = false;      ///< L2 is asked to keep K and V: what it keeps is read again (shares_of())
   double mean_item_bytes = 0;       ///< of the items that have tokens
   double queued_bytes = 0;          ///< of a CTA's window, what it fills in the mean over its whole work
+  double query_stage_bytes = 0;     ///< of K and V, for which a further item's queries take a place in the window
   double sm_bytes_per_second = 0;   ///< that an SM, or a cluster's SMs, can take in
   double table_seconds = 0;         ///< of a CTA's start: its list comes from DRAM instead of L2
   double cold_seconds = 0;          ///< of the first wave: its dependent loads that touch pages that no TLB holds

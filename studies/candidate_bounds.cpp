@@ -113,14 +113,26 @@ KernelBounds::Runner KernelBounds::make_runner(Use use) const {
   Runner runner;
   const bool has_single =
       kernel_.single_item_prologue_seconds > 0 && facts_.single_query && facts_.group <= kernel_.most_rows;
-  runner.kernel = simulator::with_costs_of(kernel_, workload_, use == Use::single && has_single);
-  if (use == Use::any && has_single) {
+  using simulator::Lists;
+  const Lists lists = use == Use::waiting                ? Lists::waiting
+                      : use == Use::single && has_single ? Lists::single_items
+                                                         : Lists::any;
+  runner.kernel = simulator::with_costs_of(kernel_, workload_, lists);
+  const bool may_be_single = has_single && (use == Use::any || use == Use::waiting);
+  const auto may_run_as = [&](Lists others) {
+    const KernelProfile other = simulator::with_costs_of(kernel_, workload_, others);
+    KernelProfile& kernel = runner.kernel;
+    kernel.prologue_seconds = std::min(kernel.prologue_seconds, other.prologue_seconds);
+    kernel.item_seconds = std::min(kernel.item_seconds, other.item_seconds);
+    kernel.chain_clocks = std::min(kernel.chain_clocks, other.chain_clocks);
+    kernel.crowd_start_seconds = std::min(kernel.crowd_start_seconds, other.crowd_start_seconds);
+  };
+  // Where nothing is cut nobody waits.
+  if (use == Use::waiting) may_run_as(Lists::any);
+  if (may_be_single) {
     // It is run by the other one where each list comes out as one item.
-    const KernelProfile single = simulator::with_costs_of(kernel_, workload_, true);
-    runner.kernel.prologue_seconds = std::min(runner.kernel.prologue_seconds, single.prologue_seconds);
-    runner.kernel.chain_clocks = std::min(runner.kernel.chain_clocks, single.chain_clocks);
+    may_run_as(Lists::single_items);
     runner.kernel.first_round_seconds = 0;
-    runner.kernel.crowd_start_seconds = std::min(runner.kernel.crowd_start_seconds, single.crowd_start_seconds);
     runner.kernel.reads_table = false;
   }
   runner.per_sm = resident_per_sm(runner.kernel);
@@ -219,7 +231,7 @@ Bound KernelBounds::splits(std::int32_t splits, Merging merging) {
   if (parts <= 1) return whole();
   if (facts_.windowed) return shares(merging);
   const std::int64_t lists = facts_.outputs * parts * blocks_;
-  Runner& one = runner(merging == Merging::host_cta ? Use::any : Use::single);
+  Runner& one = runner(merging == Merging::host_cta ? Use::waiting : Use::single);
   LeastTime time = time_of(one, 0);
   time.add_items(lists, block_tokens_, static_cast<double>(facts_.longest - (parts - 1) * tokens),
                  static_cast<double>(tokens));
@@ -231,7 +243,7 @@ Bound KernelBounds::splits(std::int32_t splits, Merging merging) {
 Bound KernelBounds::pieces(const Pieces& pieces, Merging merging) {
   if (facts_.windowed || pieces.lists == 0) return shares(merging);
   const bool one_each = facts_.single_query && merging != Merging::host_cta;
-  Runner& one = runner(one_each ? Use::single : Use::any);
+  Runner& one = runner(one_each ? Use::single : use_of(merging));
   const std::int64_t lists = pieces.lists * blocks_;
   const auto whole = static_cast<double>(pieces.whole * facts_.heads);
   LeastTime time = time_of(one, all_in_step() * whole / static_cast<double>(pieces.lists));
@@ -259,7 +271,7 @@ Bound KernelBounds::lean(std::int32_t tile_tokens, Merging merging) {
   tiles *= std::int64_t{facts_.heads} * blocks_;
   const std::int64_t lists = schedules::lean_grid(tiles, facts_.outputs, workers_);
   if (lists == 0) return {};
-  Runner& one = runner(Use::any);
+  Runner& one = runner(use_of(merging));
   const bool several = 2.0 * facts_.longest * static_cast<double>(lists) < block_tokens_;
   LeastTime time = time_of(one, several ? 0 : all_in_step());
   time.add_equal(lists, block_tokens_, static_cast<double>(facts_.outputs * blocks_));
@@ -283,8 +295,8 @@ double KernelBounds::all_in_step() const {
 }
 
 /// As many lists as there are workers, if they come out equally long.
-simulator::LeastParts KernelBounds::share_parts(std::int64_t workers) {
-  Runner& one = runner(Use::any);
+simulator::LeastParts KernelBounds::share_parts(std::int64_t workers, Use use) {
+  Runner& one = runner(use);
   // Lists of several items are not in step.
   const bool several = 2.0 * facts_.longest * static_cast<double>(workers) < block_tokens_;
   LeastTime time = time_of(one, several ? 0 : all_in_step(), workers);
@@ -295,14 +307,14 @@ simulator::LeastParts KernelBounds::share_parts(std::int64_t workers) {
 /// A list for each piece.
 simulator::LeastParts KernelBounds::list_parts(std::int64_t workers, double further_start, double in_step) {
   const std::int64_t least = facts_.outputs * blocks_;
-  if (least < workers) return share_parts(workers);  // as many as there are workers may read at a time
+  if (least < workers) return share_parts(workers, Use::any);  // as many as there are workers may read at a time
   LeastTime time = time_of(runner(Use::any), in_step, workers);
   time.add_items(least, block_tokens_, 0, 1);
   return time.parts(workers, further_start);
 }
 
 Bound KernelBounds::shares(Merging merging) {
-  return bound_of(share_parts(workers_), 0, expected_merge_seconds(merging));
+  return bound_of(share_parts(workers_, use_of(merging)), 0, expected_merge_seconds(merging));
 }
 
 Bound KernelBounds::lists(Merging merging, bool heads_in_step) {

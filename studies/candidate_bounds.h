@@ -104,12 +104,14 @@ class KernelBounds {
     double plateau = 0;  ///< and asymptote, where no heads are read in step
     double asymptote = 0;
   };
-  /// For lists of one item each; for any; for tiles of one query head.
-  enum class Use { single, any, heads };
+  /// For lists of one item each; for any; for those of CTAs that wait; for tiles of one query head.
+  enum class Use { single, any, waiting, heads };
+  /// That of any lists whose outputs are merged so.
+  static Use use_of(Merging merging) { return merging == Merging::host_cta ? Use::waiting : Use::any; }
   std::int32_t resident_per_sm(const simulator::KernelProfile& kernel) const;
   Runner make_runner(Use use) const;
   Runner& runner(Use use);
-  simulator::LeastParts share_parts(std::int64_t workers);
+  simulator::LeastParts share_parts(std::int64_t workers, Use use);
   simulator::LeastParts list_parts(std::int64_t workers, double further_start, double in_step);
   double all_in_step() const;
   double expected_merge_seconds(Merging merging);
@@ -129,7 +131,7 @@ class KernelBounds {
   std::int64_t workers_ = 0;
   std::int32_t blocks_ = 1;  ///< of rows, into which an output is cut at least
   double block_tokens_ = 0;  ///< read by all of them
-  std::array<std::optional<Runner>, 3> runners_;
+  std::array<std::optional<Runner>, 4> runners_;
 };
 
 }  // namespace splitwave::studies

@@ -22,7 +22,7 @@ using gpu::ProbeKind;
 constexpr double kNs = 1e-9;
 
 std::optional<ProbeKind> kind_of(std::string_view name) {
-  for (auto kind = ProbeKind::empty; kind <= ProbeKind::table;
+  for (auto kind = ProbeKind::empty; kind <= gpu::kLastProbeKind;
        kind = static_cast<ProbeKind>(static_cast<int>(kind) + 1)) {
     if (gpu::to_string(kind) == name) return kind;
   }
@@ -42,7 +42,7 @@ std::optional<KernelProbe> probe_of(const CalibrationPoint& point) {
   const std::size_t way = name.rfind('_');
   if (name.empty() || name.front() != 'r' || config_end == std::string_view::npos || way <= config_end) return {};
   const std::string_view by = name.substr(way + 1);
-  if (by != "any" && by != "single") return {};
+  if (by != "any" && by != "single" && by != "waiting") return {};
   KernelProbe probe;
   probe.config = gpu::parse_kernel_config(std::string(name.substr(0, config_end)));
   name = name.substr(config_end + 2, way - config_end - 2);
@@ -55,7 +55,8 @@ std::optional<KernelProbe> probe_of(const CalibrationPoint& point) {
   const std::optional<ProbeKind> kind = kind_of(name);
   if (!kind) return {};
   probe.kind = *kind;
-  probe.any_plan = by == "any";
+  probe.any_plan = by != "single";
+  probe.waits = by == "waiting";
   probe.count = point.ctas;
   probe.seconds = point.value * kNs;
   probe.geometry =
@@ -133,7 +134,10 @@ class KnownResources {
 
 std::string point_name(const KernelProbe& probe) {
   return fmt::format("{}_d{}_{}{}{}_{}", to_string(probe.config), probe.geometry.head_dim, probe.paged ? "paged_" : "",
-                     probe.masked ? "masked_" : "", to_string(probe.kind), probe.any_plan ? "any" : "single");
+                     probe.masked ? "masked_" : "", to_string(probe.kind),
+                     probe.waits      ? "waiting"
+                     : probe.any_plan ? "any"
+                                      : "single");
 }
 
 std::vector<KernelProbe> probes_of(const std::vector<CalibrationPoint>& points) {

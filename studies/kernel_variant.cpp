@@ -9,6 +9,7 @@
 #include "studies/constant_list.h"
 #include "studies/merge_constants.h"
 #include "studies/probe_times.h"
+#include "studies/round_costs.h"
 
 namespace splitwave::studies {
 namespace {
@@ -25,13 +26,14 @@ class Writer {
   /// turns from which on CTAs that wait share a merge.
   Writer(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base, double shared_turns)
       : probed_(probed),
+        merging_(merging),
         base_(base),
         shared_turns_(shared_turns),
         times_(probed),
         merge_times_(merging),
-        launch_(base.launch_seconds * 1e9),
-        latency_(base.ring_l2_seconds * 1e9),
-        farther_(base.farther_seconds * 1e9),
+        waiting_times_(probed, true),
+        rounds_(probed, base),
+        waiting_(probed, base, true),
         list_(base.source) {}
 
   Json write() {
@@ -42,8 +44,9 @@ class Writer {
       fixed();
       chains();
       items();
+      waiting();
       later_starts();
-      add_merge_constants(probed_, merge_times_, base_, shared_turns_, list_);
+      add_merge_constants(probed_, merging_, base_, shared_turns_, list_);
     }
     paged();
     const KernelConfig& c = probed_.config;
@@ -69,20 +72,6 @@ class Writer {
     Json list = Json::array();
     for (const std::int32_t cluster : probed_.clusters) list.push_back(rounded(std::max(0.0, value(cluster))));
     return list;
-  }
-
-  /// Of a worker's first round from L2, each CTA of a cluster its own part.
-  double transfer(std::int32_t cluster) const { return round_bytes(cluster) / base_.ring_l2_bytes_per_second * 1e9; }
-  double round_bytes(std::int32_t cluster) const {
-    return static_cast<double>(workloads::kv_bytes_per_token(probed_.geometry)) * times_.round(cluster) / cluster;
-  }
-
-  /// The same at the rate at which the simulator lets a lone ring's come: a window in the time in which a stage is
-  /// refilled, at most what an SM takes in.
-  double stream(std::int32_t cluster, bool any_plan) const {
-    const double bytes = round_bytes(cluster);
-    const double window = probed_.config.stages * bytes / (latency_ + times_.chain(cluster, any_plan));
-    return bytes / std::min(window, base_.sm_bytes_per_second * 1e-9);
   }
 
   /// Whether the warps have lists of their own.
@@ -132,9 +121,9 @@ class Writer {
       crowded_clocks.push_back(rounded(std::max(0.0, crowded) * 1e-9 * base_.clock_hz / times_.round(1)));
       const std::optional<double> round = times_.held_transfer(cluster);
       if (round) transfers.push_back(rounded(*round));
-      const double fixed = round ? times_.at(cluster, false, ProbeKind::cold, times_.round(cluster)) - launch_ -
-                                       latency_ - farther_ - *round - crowded
-                                 : lone - launch_ - latency_ - transfer(cluster) - crowded;
+      const double fixed = round ? times_.at(cluster, false, ProbeKind::cold, times_.round(cluster)) -
+                                       rounds_.launch() - rounds_.latency() - rounds_.farther() - *round - crowded
+                                 : lone - rounds_.launch() - rounds_.latency() - rounds_.transfer(cluster) - crowded;
       // Not 0 where nothing is left over: that would say that there is no such kernel.
       single.push_back(rounded(std::max(1.0, fixed)));
       early.push_back(rounded(std::max(0.0, 1 - fixed) * 1e-9 * base_.clock_hz / times_.round(1)));
@@ -151,7 +140,7 @@ class Writer {
       add_ns("fewer_rows", less / probed_.resources.front().single_item_where.ctas_per_sm);
     }
     const double two = times_.at(1, false, ProbeKind::waves, 2);
-    add_ns("single_item_crowd_start", two - 2 * times_.each(1, false, ProbeKind::waves) - launch_);
+    add_ns("single_item_crowd_start", two - 2 * times_.each(1, false, ProbeKind::waves) - rounds_.launch());
     add_part_merges(probed_, times_, base_, list_);
   }
 
@@ -160,36 +149,23 @@ class Writer {
     add_ns("table", times_.at(1, false, ProbeKind::table, round) - times_.at(1, false, ProbeKind::item, round));
   }
 
-  /// What an item of a round takes besides its round, its latency and the launch.
-  double around(std::int32_t cluster, bool any_plan) const {
-    return times_.at(cluster, any_plan, ProbeKind::item, times_.round(cluster)) - times_.chain(cluster, any_plan) -
-           latency_ - stream(cluster, any_plan) - launch_;
-  }
-
-  /// The same with K and V in DRAM, as calls find them: how much of its distance a start hides differs from kernel to
-  /// kernel. Of points without such probes as much as a machine's first loads see.
-  double around_cold(std::int32_t cluster, bool any_plan) const {
-    const std::optional<double> cold = times_.find(cluster, any_plan, ProbeKind::cold, times_.round(cluster));
-    if (!cold) return around(cluster, any_plan);
-    return *cold - times_.chain(cluster, any_plan) - latency_ - farther_ -
-           round_bytes(cluster) / base_.sm_bytes_per_second * 1e9 - launch_;
-  }
-
   /// Prologue and epilogue.
   void fixed() {
     if (probed_.masked) return masked_fixed();
-    const auto empty = [&](std::int32_t c) { return times_.at(c, true, ProbeKind::empty, 0) - launch_; };
+    const auto empty = [&](std::int32_t c) { return times_.at(c, true, ProbeKind::empty, 0) - rounds_.launch(); };
     // Clusters run any plan in probes of items without tokens alone. Of group kernels these are all that counts in L2:
     // their queries come through the ring, no later than keys from memory.
-    const double warm = shares_tiles() ? 0 : around(1, true) - empty(1);
+    const double warm = shares_tiles() ? 0 : rounds_.around(1, true) - empty(1);
     const bool cold = times_.find(1, true, ProbeKind::cold, times_.round(1)).has_value();
-    const double more = cold ? around_cold(1, true) - empty(1) : warm;
+    const double more = cold ? rounds_.around_cold(1, true) - empty(1) : warm;
     add("fixed", "ns", by_cluster([&](std::int32_t c) { return empty(c) + more; }));
     const bool single = probed_.resources.front().single_item;
-    add("single_item_fixed", "ns", by_cluster([&](std::int32_t c) { return single ? around_cold(c, false) : 0.0; }));
+    add("single_item_fixed", "ns",
+        by_cluster([&](std::int32_t c) { return single ? rounds_.around_cold(c, false) : 0.0; }));
     for (const std::int32_t c : probed_.clusters) {
       // Of group kernels what waves take longer is counted from what their starts take with K and V in DRAM.
-      wave_fixed_.push_back(std::max(0.0, single ? around(c, false) : empty(c) + (shares_tiles() ? more : warm)));
+      wave_fixed_.push_back(
+          std::max(0.0, single ? rounds_.around(c, false) : empty(c) + (shares_tiles() ? more : warm)));
     }
     if (single) table();
   }
@@ -197,11 +173,8 @@ class Writer {
   void masked_fixed() {
     // A round takes a cluster's CTA as long as a single one, as without masks: masked probes of one item over
     // clusters with 256 rows and more, all CTAs', take two and three times as long a round, which plans do not show.
-    // Of warps with lists of their own both items of the probe's shortest list take a round of each warp.
     for (const std::int32_t c : probed_.clusters) {
-      const double first = alone() ? times_.at(c, true, ProbeKind::unhidden, 2) - times_.chain(1, true)
-                                   : times_.first(c, true, ProbeKind::unhidden);
-      wave_fixed_.push_back(std::max(0.0, first - times_.chain(1, true) - latency_ - stream(c, true) - launch_));
+      wave_fixed_.push_back(std::max(0.0, rounds_.around_masked(c)));
     }
     Json fixed = Json::array();
     for (const double warm : wave_fixed_) fixed.push_back(rounded(warm));
@@ -257,8 +230,8 @@ class Writer {
   /// difference is not the way of the other tokens, which an item waits for.
   void partial_tile() {
     const double missing = 1 - gpu::kFewTokens / static_cast<double>(times_.round(1));
-    const double less =
-        times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::short_items) - missing * transfer(1);
+    const double less = times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::short_items) -
+                        missing * rounds_.transfer(1);
     const double share = 1 - less / times_.chain(1, true) / missing;
     add("partial_tile", "1", rounded(std::clamp(share, 0.0, 1.0)));
   }
@@ -267,26 +240,42 @@ class Writer {
   const char* fixed_key() const { return probed_.resources.front().single_item ? "single_item_fixed" : "fixed"; }
 
   /// What a further item takes beside its round, and how much more of it with as many CTAs on an SM as fit.
-  std::pair<double, double> item_costs(bool pages) const {
+  std::pair<double, double> item_costs(const ProbeTimes& times, bool pages) const {
     const ProbeKind kind = probed_.masked ? ProbeKind::unhidden : ProbeKind::items;
     const double epilogue = alone() ? 0 : list_.value(fixed_key())[0].get<double>() / 2;
-    const double lone = times_.each(1, true, kind, pages) - times_.chain(1, true, pages) - epilogue;
+    const double lone = times.each(1, true, kind, pages) - times.chain(1, true, pages) - epilogue;
     const double crowd =
-        times_.each(1, true, ProbeKind::crowd, pages) - times_.each(1, true, ProbeKind::short_items, pages);
+        times.each(1, true, ProbeKind::crowd, pages) - times.each(1, true, ProbeKind::short_items, pages);
     return {std::max(0.0, lone), std::max(0.0, crowd)};
   }
 
   void items() {
     const double each = times_.each(1, true, ProbeKind::items);
-    const auto [item, crowd] = item_costs(false);
+    const auto [item, crowd] = item_costs(times_, false);
     add_ns("item", item);
     add_ns("item_crowded", item + crowd);
+    if (times_.find(1, true, ProbeKind::row_items, 2)) {
+      add_ns("item_fewer_rows", each - times_.each(1, true, ProbeKind::row_items));
+    }
     add_ns("spread_start", spread_start());
     add_ns("crowd_start", crowd_start());
     const double list = times_.each(1, true, ProbeKind::queue);
     const double end = alone() ? list_.value(fixed_key())[0].get<double>() / 2 : 0;  // in `each` of the others
-    add_ns("queue_list", list - each - end - latency_ - stream(1, true));
+    add_ns("queue_list", list - each - end - rounds_.latency() - rounds_.stream(1, true));
     add_ns("queue_prologue", times_.first(1, true, ProbeKind::queue) - times_.first(1, true, ProbeKind::items));
+  }
+
+  /// The same of the kernel for CTAs that wait: prologue and epilogue by what a start takes less than the other's.
+  /// Nothing of points without such probes.
+  void waiting() {
+    if (!waiting_times_.find(1, true, ProbeKind::items, 2)) return;
+    const double more = probed_.masked ? waiting_.around_masked(1) - rounds_.around_masked(1)
+                                       : waiting_.around_cold(1, true) - rounds_.around_cold(1, true);
+    add_ns("waiting_fixed", list_.value("fixed")[0].get<double>() + more);
+    const auto [item, crowd] = item_costs(waiting_times_, false);
+    add_ns("waiting_item", item);
+    add_ns("waiting_item_crowded", item + crowd);
+    add_clocks("waiting_chain_clocks", waiting_times_.chain(1, true), times_.round(1));
   }
 
   /// For each doubling of the CTAs that start, by what few show.
@@ -294,7 +283,7 @@ class Writer {
   /// What so many CTAs' first rounds from L2 take longer than a lone one's: streams count that by themselves.
   double shared_l2(double ctas) const {
     if (base_.l2_bytes_per_second <= 0) return 0;
-    return std::max(0.0, ctas * round_bytes(1) / base_.l2_bytes_per_second * 1e9 - transfer(1));
+    return std::max(0.0, ctas * rounds_.round_bytes(1) / base_.l2_bytes_per_second * 1e9 - rounds_.transfer(1));
   }
   /// What is left for a device that is full, which grows by the CTA. Of kernels that share tiles the wait for queries
   /// that all ask for together is none, as in `fixed`: the start of lists of short items says what else it takes.
@@ -319,7 +308,7 @@ class Writer {
     const double edge = probed_.masked ? list_.value("edge").get<double>() : 0;
     const double dispatch = wave_workers(i) * base_.launch_seconds_per_cta * 1e9;
     const double combine = alone() ? list_.value("combine").get<double>() : 0;  // of no lone warp's item
-    return dispatch + wave_fixed_[i] - combine + latency_ + transfer(cluster) * tokens + edge +
+    return dispatch + wave_fixed_[i] - combine + rounds_.latency() + rounds_.transfer(cluster) * tokens + edge +
            times_.chain(1, probed_.masked) * (least + (1 - least) * tokens);
   }
 
@@ -334,7 +323,7 @@ class Writer {
     if (!probed_.resources.front().single_item) return;
     const double first = times_.first(1, false, ProbeKind::waves);
     const double spread = spread_start() * std::log2(wave_workers(0));
-    add_ns("single_item_crowd_start", first - launch_ - wave_of_lone(0) - spread);
+    add_ns("single_item_crowd_start", first - rounds_.launch() - wave_of_lone(0) - spread);
   }
 
   void paged() {
@@ -355,8 +344,8 @@ class Writer {
       if (wave > 0) add("paged_crowded", "1", rounded(std::max(1.0, looked_up / wave)));
       return;
     }
-    const auto [item, crowd] = item_costs(false);
-    const auto [paged_item, paged_crowd] = item_costs(true);
+    const auto [item, crowd] = item_costs(times_, false);
+    const auto [paged_item, paged_crowd] = item_costs(times_, true);
     add_ns("paged_item", paged_item - item);
     add_ns("paged_item_crowded", paged_item + paged_crowd - item - crowd);
     add_clocks("paged_chain_clocks", times_.chain(1, true, true), round);
@@ -365,13 +354,14 @@ class Writer {
   }
 
   const ProbedConfig& probed_;
+  const ProbedConfig& merging_;
   const ProbeBase& base_;
   double shared_turns_ = 0;
   ProbeTimes times_;
   ProbeTimes merge_times_;
-  double launch_ = 0;
-  double latency_ = 0;
-  double farther_ = 0;              ///< memory is than L2, for a launch's first loads
+  ProbeTimes waiting_times_;
+  RoundCosts rounds_;
+  RoundCosts waiting_;              ///< of the kernel for CTAs that wait
   std::vector<double> wave_fixed_;  ///< of each size of clusters, what fixed_key() is to a wave, with K and V in L2
   ConstantList list_;
 };

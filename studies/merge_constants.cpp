@@ -75,8 +75,10 @@ void add_last_arrivers(const ProbedConfig& probed, const ProbeTimes& times, doub
 
 /// What CTAs that wait take by packets, which is little more for eight parts, of which eight CTAs may have a fragment
 /// each, than for two.
-void add_waiting(const ProbeTimes& times, double flag_ns, ConstantList& list) {
-  const double one = times.at(1, true, ProbeKind::item, times.round(1));
+void add_waiting(const ProbeTimes& times, const ProbeTimes& waiting, double flag_ns, ConstantList& list) {
+  // Of points without probes of the kernel that such CTAs have against the other one's.
+  const double one = waiting.find(1, true, ProbeKind::item, times.round(1))
+                         .value_or(times.at(1, true, ProbeKind::item, times.round(1)));
   const double two = times.at(1, true, ProbeKind::host, 2) - one;
   const double eight = times.at(1, true, ProbeKind::host, 8) - one;
   const double per_split = std::max(0.0, (eight - two) / 6);
@@ -126,12 +128,13 @@ void add_part_merges(const ProbedConfig& probed, const ProbeTimes& times, const 
   add_by_cluster(probed, times, gpu::kLeastClusterOfParts, base.flag_seconds * 1e9, list);
 }
 
-void add_merge_constants(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base,
+void add_merge_constants(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base,
                          double shared_turns, ConstantList& list) {
   const double flag_ns = base.flag_seconds * 1e9;
+  const ProbeTimes times(merging);
   add_last_arrivers(probed, times, flag_ns, list);
   if (probed.config.team == gpu::Team::warps || probed.config.team == gpu::Team::alone) {
-    add_waiting(times, flag_ns, list);
+    add_waiting(times, ProbeTimes(merging, true), flag_ns, list);
   } else {
     add_shared(probed, times, flag_ns, shared_turns, list);
   }

@@ -8,9 +8,9 @@
 
 namespace splitwave::studies {
 
-/// Adds the constants of the config's merges. times: of the config whose probes say what they cost, which does not
+/// Adds the constants of the config's merges. merging: the config whose probes say what they cost, which does not
 /// depend on masks. shared_turns: parts times turns from which on CTAs that wait share a merge.
-void add_merge_constants(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base,
+void add_merge_constants(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base,
                          double shared_turns, ConstantList& list);
 
 /// The same of a kernel that holds its items: of the sizes of clusters that take outputs in parts. Nothing of points

@@ -13,14 +13,15 @@ namespace splitwave::studies {
 /// Medians of the probes in nanoseconds.
 class ProbeTimes {
  public:
-  explicit ProbeTimes(const ProbedConfig& probed) : probed_(probed) {}
+  /// waits: of the kernel for CTAs that wait, which has few.
+  explicit ProbeTimes(const ProbedConfig& probed, bool waits = false) : probed_(probed), waits_(waits) {}
 
   /// Nothing if the probe was not made.
   std::optional<double> find(std::int32_t cluster, bool any_plan, gpu::ProbeKind kind, std::int32_t count,
                              bool paged = false) const {
     for (const gpu::KernelProbe& probe : probed_.probes) {
-      if (probe.config.cluster == cluster && probe.any_plan == any_plan && probe.kind == kind && probe.count == count &&
-          probe.paged == paged) {
+      if (probe.config.cluster == cluster && probe.any_plan == any_plan && probe.waits == waits_ &&
+          probe.kind == kind && probe.count == count && probe.paged == paged) {
         return probe.seconds * 1e9;
       }
     }
@@ -90,6 +91,7 @@ class ProbeTimes {
 
  private:
   const ProbedConfig& probed_;
+  bool waits_ = false;
 };
 
 }  // namespace splitwave::studies

@@ -24,7 +24,8 @@ constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle =
                  kShort = (1 - 16.0 / 64) * (0.4 * kChainAny + 64 * 512 / kSmOfL2), kLater = 170, kTraffic = 120,
                  kPagedItem = 260, kPagedCrowd = 180, kPerCta = 0.5, kDispatch = 396 * kPerCta, kLaterStart = 480,
                  kCrowdStart = 230, kShared = 700, kWaiting = 600, kWaitingPerSplit = 12, kSpread = 40, kFlag = 250,
-                 kSingleMerge = 800, kSinglePerSplit = 30, kSingleBatch = 200, kFullRound = 550, kPagedFullRound = 660;
+                 kSingleMerge = 800, kSinglePerSplit = 30, kSingleBatch = 200, kFullRound = 550, kPagedFullRound = 660,
+                 kFewerRows = 320;
 constexpr std::int32_t kRegisters = 160, kSharedBytes = 70'000, kSingleWorkers = 396;
 /// A round: half of the window that comes while a stage is waited for and worked on.
 constexpr double kTransferAny = (kLatency + kChainAny) / 2, kTransferSingle = (kLatency + kChainSingle) / 2;
@@ -81,6 +82,7 @@ class Probes {
     for (const std::int32_t count : {2, 6}) {
       add(ProbeKind::items, count, true, kFirst + (count - 1) * each);
       add(ProbeKind::short_items, count, true, kFirst + (count - 1) * (each - kShort));
+      if (!paged_) add(ProbeKind::row_items, count, true, kFirst + (count - 1) * (each - kFewerRows));
       add(ProbeKind::crowd, count, true, kFirst + 200 + (count - 1) * (each - kShort + (paged_ ? kPagedCrowd : 0)));
     }
   }
@@ -197,6 +199,8 @@ TEST(KernelConstants, AreThoseThatTheProbesWereMadeOf) {
   EXPECT_NEAR(kernel.first_round_seconds, kFirstRound * kNs, 1e-12);
   EXPECT_NEAR(kernel.single_item_first_round_seconds, kFirstRound * kNs, 1e-12);
   EXPECT_NEAR(kernel.item_seconds, kItem * kNs, 1e-12);
+  EXPECT_NEAR(kernel.item_fewer_rows_seconds, kFewerRows * kNs, 1e-12);
+  EXPECT_LT(kernel.waiting_prologue_seconds, 0);
   EXPECT_NEAR(kernel.table_seconds, 80 * kNs, 1e-12);
   EXPECT_NEAR(kernel.spread_start_seconds, kSpread * kNs, 1e-12);
   EXPECT_NEAR(kernel.crowd_start_seconds, kCrowd * 264 / gpu::kMergedLists * kNs, 1e-11);
@@ -235,6 +239,31 @@ TEST(KernelConstants, OfKernelsWhoseWarpsWorkTogether) {
   const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k");
   EXPECT_NEAR(kernel.merge_shared_seconds, kShared * kNs, 1e-12);
   EXPECT_LT(kernel.waiting_merge_seconds, 0);
+}
+
+/// CTAs that wait have kernels of their own, whose lists take something else, and their merges are what is added to
+/// these.
+TEST(KernelConstants, OfKernelsForCtasThatWait) {
+  constexpr double kStart = -150, kFurther = -80;
+  ProbedConfig probed = probed_config();
+  const std::vector<gpu::KernelProbe> all = probed.probes;
+  for (gpu::KernelProbe probe : all) {
+    const bool one = probe.kind == ProbeKind::item;
+    const bool several =
+        probe.kind == ProbeKind::items || probe.kind == ProbeKind::short_items || probe.kind == ProbeKind::crowd;
+    if (!probe.any_plan || probe.paged || !(one || several)) continue;
+    probe.waits = true;
+    probe.seconds += (kStart + (several ? (probe.count - 1) * kFurther : 0)) * kNs;
+    probed.probes.push_back(probe);
+  }
+  const simulator::KernelProfile before = profile_of(probed_config(), "h=8/1,d=128:1q1s1k");
+  const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k");
+  EXPECT_NEAR(kernel.prologue_seconds, before.prologue_seconds, 1e-13);
+  EXPECT_NEAR(kernel.waiting_prologue_seconds, kernel.prologue_seconds + kStart * kNs, 1e-12);
+  EXPECT_NEAR(kernel.waiting_item_seconds, (kItem + kFurther) * kNs, 1e-12);
+  EXPECT_NEAR(kernel.waiting_item_crowded_seconds, (kItem + kFurther) * kNs, 1e-12);
+  EXPECT_NEAR(kernel.waiting_chain_clocks, kernel.chain_clocks, 1e-6);
+  EXPECT_NEAR(kernel.waiting_merge_seconds, (kWaiting - kStart) * kNs, 1e-12);
 }
 
 TEST(KernelConstants, OfKeysInBoxes) {

@@ -44,6 +44,25 @@ TEST(KernelPoints, NamesAreReadAsTheyAreWritten) {
   }
 }
 
+/// None is lost on the way to a file and back: until 2026-11-29 boxes were.
+TEST(KernelPoints, EveryKindIsReadAsItIsWritten) {
+  for (int kind = 0; kind <= static_cast<int>(gpu::kLastProbeKind); ++kind) {
+    for (const bool waits : {false, true}) {
+      gpu::KernelProbe probe;
+      probe.geometry.head_dim = 128;
+      probe.kind = static_cast<gpu::ProbeKind>(kind);
+      probe.any_plan = true;
+      probe.waits = waits;
+      const std::string name = point_name(probe);
+      const std::vector<gpu::KernelProbe> probes = probes_of({point(name.c_str(), 2, 0, 1)});
+      ASSERT_EQ(probes.size(), 1U) << name;
+      EXPECT_EQ(probes[0].kind, probe.kind) << name;
+      EXPECT_EQ(probes[0].waits, waits) << name;
+      EXPECT_TRUE(probes[0].any_plan) << name;
+    }
+  }
+}
+
 TEST(KernelPoints, OtherPointsAreNoProbes) {
   EXPECT_TRUE(probes_of(base_points()).empty());
   EXPECT_TRUE(probes_of({point("ring_rows", 0, 65536, 2646), point("r1w4s4t16c1_d64_nothing_any", 1, 0, 1),

@@ -78,7 +78,7 @@ TEST(Alternatives, FitWithTheirKernelsForListsOfOneItem) {
   const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:1q1s1k");
   const Machine a100 = load_machine("a100");
   for (const KernelProfile& kernel : alternatives(own(), workload, a100, kAnyRows)) {
-    EXPECT_GT(ctas_per_sm(a100, with_costs_of(kernel, workload, true)), 0) << kernel.config;
+    EXPECT_GT(ctas_per_sm(a100, with_costs_of(kernel, workload, Lists::single_items)), 0) << kernel.config;
   }
 }
 
@@ -142,22 +142,54 @@ TEST(AsRun, ListsOfOneItemTakeWhatTheirKernelTakesOfAnSm) {
   KernelProfile kernel = config("r1w4s2t16c1", workload);
   kernel.single_item_registers_per_thread = 64;
   kernel.single_item_shared_bytes = 40'000;
-  const KernelProfile single = with_costs_of(kernel, workload, true);
+  const KernelProfile single = with_costs_of(kernel, workload, Lists::single_items);
   EXPECT_EQ(ctas_per_sm(h200(), single), 5);
-  EXPECT_EQ(ctas_per_sm(h200(), with_costs_of(kernel, workload, false)), ctas_per_sm(h200(), kernel));
+  EXPECT_EQ(ctas_per_sm(h200(), with_costs_of(kernel, workload, Lists::any)), ctas_per_sm(h200(), kernel));
 }
 
 TEST(AsRun, KernelsWithoutRingsTakeLessOfAFullSmForFewRows) {
   KernelProfile kernel = config("r1w4s1t16c1", workloads::parse_spec("h=8/1,d=128:4q1s64"));
   kernel.fewer_rows_seconds = 70e-9;
   const auto less = [&](const char* spec) {
-    const KernelProfile run = with_costs_of(kernel, workloads::parse_spec(spec), true);
+    const KernelProfile run = with_costs_of(kernel, workloads::parse_spec(spec), Lists::single_items);
     EXPECT_DOUBLE_EQ(run.epilogue_seconds, kernel.epilogue_seconds + run.fewer_rows_seconds) << "as long in a lone CTA";
     return run.fewer_rows_seconds;
   };
   EXPECT_DOUBLE_EQ(less("h=8/1,d=128:4q1s64"), 0);
   EXPECT_DOUBLE_EQ(less("h=1/1,d=128:4q1s64"), 70e-9);
   EXPECT_DOUBLE_EQ(less("h=2/1,d=128:4q1s64"), 60e-9);
+}
+
+TEST(AsRun, FurtherItemsOfFewRowsTakeLess) {
+  const workloads::Workload full = workloads::parse_spec("h=8/1,d=128:2q1s1k");
+  KernelProfile kernel = config("r1w4s4t16c1", full);
+  kernel.item_seconds = 1e-6;
+  kernel.item_crowded_seconds = 1.5e-6;
+  kernel.item_fewer_rows_seconds = 0.7e-6;
+  EXPECT_DOUBLE_EQ(with_costs_of(kernel, full, Lists::any).item_seconds, 1e-6);
+  const KernelProfile one = with_costs_of(kernel, workloads::parse_spec("h=1/1,d=128:2q1s1k"), Lists::any);
+  EXPECT_DOUBLE_EQ(one.item_seconds, 0.3e-6);
+  EXPECT_DOUBLE_EQ(one.item_crowded_seconds, 0.8e-6);
+}
+
+TEST(AsRun, PlansWhoseCtasWaitCostWhatTheirKernelTakes) {
+  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:2q1s1k");
+  KernelProfile kernel = config("r1w4s4t16c1", workload);
+  kernel.waiting_prologue_seconds = 3e-6;
+  kernel.waiting_item_seconds = 4e-6;
+  kernel.waiting_item_crowded_seconds = 5e-6;
+  kernel.waiting_chain_clocks = 2 * kernel.chain_clocks;
+  schedules::Grid grid;
+  grid.sms = 4;
+  const auto run = [&](const char* schedule) {
+    return as_run(kernel, workload, schedules::make_plan(schedule, workload, grid), 132).value();
+  };
+  const KernelProfile waiting = run("lean+host_cta");
+  EXPECT_EQ(waiting.prologue_seconds, 3e-6);
+  EXPECT_EQ(waiting.item_crowded_seconds, 5e-6);
+  EXPECT_DOUBLE_EQ(waiting.chain_clocks, 2 * kernel.chain_clocks);
+  EXPECT_EQ(run("lean+last_arriver").prologue_seconds,
+            with_costs_of(kernel, workload, Lists::single_items).prologue_seconds);
 }
 
 TEST(AsRun, KernelsWithoutRingsHoldWholeItems) {
@@ -190,9 +222,9 @@ TEST(AsRun, PagesCrowdRingsAsProbedOrElseAsTheirChains) {
   kernel.chain_clocks = 10;
   kernel.paged_chain_clocks = 15;
   kernel.paged_crowded = 1.25;
-  EXPECT_DOUBLE_EQ(with_costs_of(kernel, paged, false).crowded_clocks, 10);
+  EXPECT_DOUBLE_EQ(with_costs_of(kernel, paged, Lists::any).crowded_clocks, 10);
   kernel.paged_crowded = 0;
-  EXPECT_DOUBLE_EQ(with_costs_of(kernel, paged, false).crowded_clocks, 12);
+  EXPECT_DOUBLE_EQ(with_costs_of(kernel, paged, Lists::any).crowded_clocks, 12);
 }
 
 TEST(AsRun, MergesOfListsOfOneItemCostWhatTheirKernelTakes) {

