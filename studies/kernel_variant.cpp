@@ -29,11 +29,10 @@ class Writer {
         merging_(merging),
         base_(base),
         shared_turns_(shared_turns),
-        times_(probed),
         merge_times_(merging),
-        waiting_times_(probed, true),
         rounds_(probed, base),
         waiting_(probed, base, true),
+        times_(rounds_.times()),
         list_(base.source) {}
 
   Json write() {
@@ -268,14 +267,14 @@ class Writer {
   /// The same of the kernel for CTAs that wait: prologue and epilogue by what a start takes less than the other's.
   /// Nothing of points without such probes.
   void waiting() {
-    if (!waiting_times_.find(1, true, ProbeKind::items, 2)) return;
+    if (!waiting_.times().find(1, true, ProbeKind::items, 2)) return;
     const double more = probed_.masked ? waiting_.around_masked(1) - rounds_.around_masked(1)
                                        : waiting_.around_cold(1, true) - rounds_.around_cold(1, true);
     add_ns("waiting_fixed", list_.value("fixed")[0].get<double>() + more);
-    const auto [item, crowd] = item_costs(waiting_times_, false);
+    const auto [item, crowd] = item_costs(waiting_.times(), false);
     add_ns("waiting_item", item);
     add_ns("waiting_item_crowded", item + crowd);
-    add_clocks("waiting_chain_clocks", waiting_times_.chain(1, true), times_.round(1));
+    add_clocks("waiting_chain_clocks", waiting_.times().chain(1, true), times_.round(1));
   }
 
   /// For each doubling of the CTAs that start, by what few show.
@@ -357,11 +356,10 @@ class Writer {
   const ProbedConfig& merging_;
   const ProbeBase& base_;
   double shared_turns_ = 0;
-  ProbeTimes times_;
   ProbeTimes merge_times_;
-  ProbeTimes waiting_times_;
   RoundCosts rounds_;
-  RoundCosts waiting_;              ///< of the kernel for CTAs that wait
+  RoundCosts waiting_;  ///< of the kernel for CTAs that wait
+  const ProbeTimes& times_;
   std::vector<double> wave_fixed_;  ///< of each size of clusters, what fixed_key() is to a wave, with K and V in L2
   ConstantList list_;
 };

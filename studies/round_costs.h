@@ -16,6 +16,7 @@ class RoundCosts {
   RoundCosts(const ProbedConfig& probed, const ProbeBase& base, bool waits = false)
       : probed_(probed), base_(base), times_(probed, waits) {}
 
+  const ProbeTimes& times() const { return times_; }
   double launch() const { return base_.launch_seconds * 1e9; }
   /// Of a ring of copies from L2.
   double latency() const { return base_.ring_l2_seconds * 1e9; }

@@ -97,7 +97,10 @@ TEST(Probes, ListsMergesAndQueuesAreGivenBack) {
     if (!std::regex_match(line, part, row)) continue;
     const Probe probe{part[1], std::stoi(part[2]), part[3].matched, part[4], std::stoi(part[5]), std::stod(part[6])};
     const double error = ratio(probe, family, machine) - 1;
-    EXPECT_LT(std::abs(error), 0.35) << line;
+    // Of warps with lists of their own merges of more than eight parts go through rings, and are known by two and
+    // eight.
+    const bool through_ring = probe.config[2] == 'a' && probe.kind == "splits" && probe.count > 8;
+    EXPECT_LT(std::abs(error), through_ring ? 0.35 : 0.3) << line;
     Errors& all = errors[probe.config.substr(2, 1) + " " + probe.kind];
     all.sum += error;
     all.magnitudes += std::abs(error);

@@ -121,18 +121,21 @@ TEST(Start, AShortItemWaitsForTheWindowsOfOthersWhereTheMemoryIsFull) {
   EXPECT_NEAR(simulate(equal, plan, machine, kernel).seconds, (5.2 + kRow) * kUs, kTolerance * kUs) << "all wait alike";
 }
 
+/// A list of items of so many tokens in a CTA alone.
+double list_seconds(const std::vector<std::int32_t>& items, const KernelProfile& kernel, const Machine& machine) {
+  const workloads::Workload workload = toy::workload(items);
+  schedules::Plan plan = toy::one_cta_each(workload);
+  plan.cta_begin = {0, static_cast<std::int32_t>(items.size())};
+  return simulate(workload, plan, machine, kernel).seconds;
+}
+
 // A CTA that reads 1 us a tile, of whose window two tiles are.
 TEST(Start, WhileItsThreadsEndAnItemARingIsNotRefilled) {
   Machine machine = toy::machine(1);
   machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;
   KernelProfile kernel = ring(20);
   kernel.prefetches_items = true;
-  const auto list = [&](std::int32_t last) {
-    const workloads::Workload workload = toy::workload({40, last});
-    schedules::Plan plan = toy::one_cta_each(workload);
-    plan.cta_begin = {0, 2};
-    return simulate(workload, plan, machine, kernel).seconds;
-  };
+  const auto list = [&](std::int32_t last) { return list_seconds({40, last}, kernel, machine); };
   const double of_long = list(40);
   const double of_short = list(10);
   // What had been asked for comes for 2 us. A place that comes free in the first one is asked for half of it later.
@@ -151,13 +154,7 @@ TEST(Start, QueriesThatComeThroughARingKeepATileFromComing) {
   machine.dram_bytes_per_second = machine.dram_asymptote = 10e9;
   KernelProfile kernel = ring(20);
   kernel.prefetches_items = true;
-  const auto list = [&](std::vector<std::int32_t> items) {
-    const workloads::Workload workload = toy::workload(items);
-    schedules::Plan plan = toy::one_cta_each(workload);
-    plan.cta_begin = {0, static_cast<std::int32_t>(items.size())};
-    return simulate(workload, plan, machine, kernel).seconds;
-  };
-  const auto of_further = [&] { return list({40, 40}) - list({80}); };
+  const auto of_further = [&] { return list_seconds({40, 40}, kernel, machine) - list_seconds({80}, kernel, machine); };
   EXPECT_LT(of_further(), kRow * kUs);
   kernel.shares_tiles = true;
   EXPECT_NEAR(of_further(), 1.0 * kUs, kTolerance * kUs);
