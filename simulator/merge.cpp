@@ -205,19 +205,40 @@ MergeCost in_kernel_cost(const workloads::Workload& workload, const Plan& plan, 
 /// Partials of a fragment that a warp of a CTA that waits looks for at a time (gpu/kernels/waiting.cuh, kAsked).
 constexpr double kPartialsLookedFor = 16;
 
+/// The same of a quarter of a fragment, by each eight of a warp's lanes (merge_quarters, kAhead).
+constexpr double kPartialsOfAQuarterLookedFor = 4;
+
+/// Quarters of a fragment, of all CTAs' or of a warp's lanes (gpu/kernels/params.h, kQuarters).
+constexpr std::int32_t kQuarters = 4;
+
+/// A merge of many partials by CTAs that wait: each has a quarter of a fragment where they are enough, else two, or all
+/// four of one after the other.
+double quarters_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers) {
+  const std::int32_t all = kQuarters * kernel.merge_fragments;
+  const std::int32_t sharing = mergers >= all ? all : mergers >= all / 2 ? all / 2 : std::min(mergers, all / kQuarters);
+  const std::int32_t together = std::min({all / sharing, kernel.merge_warps, kQuarters});
+  const std::int32_t of_cta = (all + sharing - 1) / sharing;
+  const std::int32_t turns = (of_cta + together - 1) / together;
+  const double serial = std::ceil(splits * together / (kernel.merge_warps * kQuarters));
+  const double looks = std::ceil(serial / kPartialsOfAQuarterLookedFor);
+  return kernel.waiting_merge_seconds + turns * kernel.waiting_merge_seconds_per_split * serial +
+         kernel.merge_batch_seconds * (turns * looks - 1);
+}
+
 }  // namespace
 
 double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, std::int32_t fragments,
                          double more_per_split) {
   const std::int32_t sharing = sharing_ctas(kernel, splits, mergers);
-  const std::int32_t warps = sharing > 1 ? sharing_warps(kernel, splits, kernel.merge_warps) : 1;
   if (mergers > 0 && kernel.waiting_merge_seconds >= 0) {
+    const bool many = kernel.merge_kernel_warp_splits > 0 && splits > kernel.merge_kernel_warp_splits;
+    if (many && mergers > 1 && kernel.merge_fragments > 0) return quarters_seconds(kernel, splits, mergers);
     // A CTA alone has few partials, of all of its fragments at a time.
-    const std::int32_t turns = sharing > 1 ? merge_turns(kernel, (fragments + sharing - 1) / sharing * warps) : 1;
-    const double serial = std::ceil(splits / warps);
-    return kernel.waiting_merge_seconds + kernel.waiting_merge_seconds_per_split * serial +
-           kernel.merge_batch_seconds * (turns * std::ceil(serial / kPartialsLookedFor) - 1);
+    const std::int32_t turns = sharing > 1 ? merge_turns(kernel, (fragments + sharing - 1) / sharing) : 1;
+    return kernel.waiting_merge_seconds + kernel.waiting_merge_seconds_per_split * splits +
+           kernel.merge_batch_seconds * (turns * std::ceil(splits / kPartialsLookedFor) - 1);
   }
+  const std::int32_t warps = sharing > 1 ? sharing_warps(kernel, splits, kernel.merge_warps) : 1;
   double turns = 1;
   if (sharing > 1 || fragments < kernel.merge_fragments) {
     const std::int32_t of_cta = (fragments + sharing - 1) / sharing;

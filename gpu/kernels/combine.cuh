@@ -267,12 +267,12 @@ class RowTileWriter {
     to_ = static_cast<char*>(output) + rows.index(row) * (Config::kValueDim * 2) + first * 32 + (lane & 3) * 4;
   }
 
-  /// Dimension tile first + d.
-  __device__ __forceinline__ void write(int d, const float4& o) const {
+  /// Dimension tile first + d; only the lanes whose part it is write.
+  __device__ __forceinline__ void write(int d, const float4& o, bool mine = true) const {
     using T = ptx::Traits<typename Config::Element>;
     const std::uint32_t low = ptx::transpose(T::pack(o.x * inverse_[0], o.y * inverse_[1]));
     const std::uint32_t high = ptx::transpose(T::pack(o.z * inverse_[0], o.w * inverse_[1]));
-    if (!exists_) return;
+    if (!exists_ || !mine) return;
     *reinterpret_cast<std::uint32_t*>(to_ + d * 32) = low;
     *reinterpret_cast<std::uint32_t*>(to_ + d * 32 + 16) = high;
   }

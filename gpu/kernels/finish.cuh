@@ -204,7 +204,10 @@ __device__ __forceinline__ bool dropped(const Cta<Config>& cta, const DeviceItem
 /// get lost.
 template <class Config>
 __device__ __forceinline__ int slot_of(const Cta<Config>& cta, const DeviceItem& item) {
-  if constexpr (Config::kWaits) return dropped(cta, item) ? -1 : packet_index(cta, item, item.part);
+  if constexpr (Config::kWaits) {
+    if (dropped(cta, item)) return -1;
+    return packet_index(cta, item, item.part) | (merged_by_quarters(item) ? kSumsOfQuarters : 0);
+  }
   return item.slot_begin + item.part;
 }
 

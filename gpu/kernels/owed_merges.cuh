@@ -17,12 +17,16 @@ namespace splitwave::gpu {
 /// turn of a part takes some 40 ns, and that the host reports its own part too, and all see it, up to a microsecond.
 inline constexpr int kSharedTurns = 16;
 
-/// CTAs of the item's output that merge it, each some of its fragments: where its first part's waits for the others,
-/// those of its first parts that end their lists, for nobody waits for what they do next.
+/// CTAs of the item's output that merge it, each some of its fragments or a part of one: where its first part's waits
+/// for the others, those of its first parts that end their lists, for nobody waits for what they do next.
 template <class Config>
 __device__ __forceinline__ int mergers(const Cta<Config>& cta, const DeviceItem& item) {
   if (!Config::kWaits && (!Config::kGroup || cta.params.merge != InKernelMerge::host_cta)) return 1;
   const int fragments = cta.fragments_per_rank();
+  if (Config::kWaits && merged_by_quarters(item)) {
+    if (item.mergers >= kQuarters * fragments) return kQuarters * fragments;
+    if (item.mergers >= 2 * fragments) return 2 * fragments;  // each half of one
+  }
   const int turns = (fragments + Config::kWarps - 1) / Config::kWarps;
   return item.parts * turns < kSharedTurns ? 1 : min(item.mergers, fragments);
 }
@@ -46,11 +50,9 @@ __device__ __forceinline__ FragmentRange fragments_to_merge(const Cta<Config>& c
 }
 
 /// Merges an output's many items: several warps share a fragment, and are combined through shared memory that is free.
-/// add(fragment, place, shift) is what warp `place` of 1 << shift has of it, as share_of() says; afterwards(the same)
-/// is called when all is written.
-template <class Config, class Add, class Afterwards>
-__device__ __forceinline__ void combine_many(const Cta<Config>& cta, const DeviceItem& item, const FragmentRange& range,
-                                             const Rows& rows, const Add& add, const Afterwards& afterwards) {
+template <class Config>
+__device__ __forceinline__ void combine_many(const Cta<Config>& cta, const DeviceItem& item, const Source& source,
+                                             const FragmentRange& range, const Rows& rows) {
   int shift = 0;
   while (2 << shift <= Config::kWarps && item.parts > kPartsPerMergeWarp << shift) ++shift;
   const int place = cta.warp & ((1 << shift) - 1);
@@ -60,12 +62,17 @@ __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Devic
     const int fragment = next + (cta.warp >> shift);
     const bool active = fragment < range.end;
     Running run;
-    if (active) run = add(fragment, place, shift);
+    if (active) {
+      const Place places[1] = {
+          {fragment * 512 + cta.lane * 16, (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16}};
+      Running runs[1];
+      combine<kFarBatch>(share_of(source, place, shift), places, runs);
+      run = runs[0];
+    }
     add_warps(reinterpret_cast<Running*>(cta.shared), run, cta.warp, cta.lane, shift, active, [&] { cta.sync(); });
     if (active && place == 0) {
       write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
     }
-    if (active) afterwards(fragment, place, shift);
   }
   cta.sync();
 }
@@ -86,16 +93,7 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
   const FragmentRange range = fragments_to_merge(cta, item, rows, sharing);
   const int count = range.end - range.first;
   if (Config::kGroup && sharing > 1 && item.parts > kPartsPerMergeWarp) {
-    combine_many(
-        cta, item, range, rows,
-        [&](int fragment, int place, int shift) {
-          const Place places[1] = {
-              {fragment * 512 + cta.lane * 16, (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16}};
-          Running runs[1];
-          combine<kFarBatch>(share_of(source, place, shift), places, runs);
-          return runs[0];
-        },
-        [](int, int, int) {});
+    combine_many(cta, item, source, range, rows);
     return;
   }
   if constexpr (has_merge_ring<Config>()) {

@@ -53,14 +53,24 @@ __device__ __forceinline__ uint4 sixteen(const float4& value) {
           __float_as_uint(value.w)};
 }
 
-/// Leaves a lane's part of a fragment. sums: of its first row, then of the second; lanes 0 to 3 leave them.
+/// Whether CTAs that wait merge the item's output by quarters of fragments (waiting.cuh): it has so many parts that a
+/// fragment's would come to a warp in several turns, and several CTAs that share it.
+__device__ __forceinline__ bool merged_by_quarters(const DeviceItem& item) {
+  return item.parts > kPartsPerMergeWarp && item.mergers > 1;
+}
+
+/// Beside a packet's index: its sums are left once for each quarter.
+inline constexpr int kSumsOfQuarters = 1 << 30;
+
+/// Leaves a lane's part of a fragment. sums: of its first row, then of the second.
 template <class Config>
 __device__ __forceinline__ void put_packet(const Cta<Config>& cta, int index, int fragment, const float4& value,
                                            const float4& sums) {
   if (Config::kWaits && index < 0) return;  // a test lets it get lost
-  char* to = packet(cta, index, fragment);
+  char* to = packet(cta, Config::kWaits ? index & ~kSumsOfQuarters : index, fragment);
   ptx::store_whole(to + cta.lane * 16, sixteen(value));
-  if (cta.lane < 4) ptx::store_whole(to + kPacketSums + cta.lane * 16, sixteen(sums));
+  if (cta.lane < (Config::kWaits && (index & kSumsOfQuarters) != 0 ? 4 * kQuarters : 4))
+    ptx::store_whole(to + kPacketSums + cta.lane * 16, sixteen(sums));
 }
 
 /// Warps of each CTA that have fragments.
@@ -93,9 +103,11 @@ __device__ __forceinline__ bool waited_too_long(const Cta<Config>& cta, int poll
   return now - since > cta.params.wait_nanoseconds;
 }
 
-/// Takes kAhead packets of a fragment, parts [first, ...) of the item's output. False: they have not come in time.
+/// Takes a lane's part of up to kAhead packets of a fragment, of parts side by side, `count` of them; of the others
+/// nothing. from: the first one. at, sums_at: where the lane's part and its sums lie in each. False: they have not come
+/// in time. All lanes of a warp, which may have other packets each.
 template <int kAhead, class Config>
-__device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const DeviceItem& item, int first, int fragment,
+__device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const char* from, int count, int at, int sums_at,
                                              float4 (&sums)[kAhead], float4 (&o)[kAhead]) {
   std::uint64_t since = 0;
   for (int polls = 1;; ++polls) {
@@ -104,10 +116,9 @@ __device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const Devic
     for (int i = 0; i < kAhead; ++i) {
       sums[i] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
       o[i] = make_float4(0, 0, 0, 0);
-      if (first + i < item.parts) {
-        const char* from = packet(cta, packet_index(cta, item, first + i), fragment);
-        sums[i] = ptx::load_whole(from + kPacketSums + (cta.lane & 3) * 16);
-        o[i] = ptx::load_whole(from + cta.lane * 16);
+      if (i < count) {
+        sums[i] = ptx::load_whole(from + i * kPacketStride<Config> + sums_at);
+        o[i] = ptx::load_whole(from + i * kPacketStride<Config> + at);
       }
     }
 #pragma unroll
@@ -119,14 +130,13 @@ __device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const Devic
   }
 }
 
-/// Marks the packets of an output's parts [first, end) of a fragment as not there, for the next launch.
+/// Marks the packets of a fragment of an output as not there, for the next launch.
 template <class Config>
-__device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const DeviceItem& item, int first, int end,
-                                               int fragment) {
+__device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const DeviceItem& item, int fragment) {
   const uint4 nothing = {kNotThere, kNotThere, kNotThere, kNotThere};
-  char* at = packet(cta, packet_index(cta, item, first), fragment) + cta.lane * 16;
+  char* at = packet(cta, packet_index(cta, item, 0), fragment) + cta.lane * 16;
 #pragma unroll 4
-  for (int part = first; part < end; ++part, at += kPacketStride<Config>) {
+  for (int part = 0; part < item.parts; ++part, at += kPacketStride<Config>) {
     ptx::store_whole(at, nothing);
     if (cta.lane < 4) ptx::store_whole(at + kPacketSums, nothing);
   }
@@ -151,7 +161,9 @@ __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const Devi
     for (int first = 0; first < item.parts; first += kAhead) {
       float4 sums[kAhead];
       float4 o[kAhead];
-      if (!take_packets<kAhead>(cta, item, first, fragment, sums, o)) {
+      const char* from = packet(cta, packet_index(cta, item, first), fragment);
+      if (!take_packets<kAhead>(cta, from, item.parts - first, cta.lane * 16, kPacketSums + (cta.lane & 3) * 16, sums,
+                                o)) {
         give_up(cta, item);
         return;
       }
@@ -162,7 +174,7 @@ __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const Devi
       }
     }
     write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
-    forget_packets(cta, item, 0, item.parts, fragment);
+    forget_packets(cta, item, fragment);
   }
 }
 

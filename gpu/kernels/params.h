@@ -86,9 +86,10 @@ enum DependentLaunch : std::uint32_t {
 inline constexpr std::int32_t kCountersPerSlot = 16;
 
 /// Of a partial result in packets (packets.cuh), in bytes: for each fragment of 8 rows by 16 elements these, then the
-/// maxima and sums of its pairs of rows.
+/// maxima and sums of its pairs of rows, once for each quarter that a CTA may merge by itself.
 inline constexpr std::int32_t kPacketSums = 512;
-inline constexpr std::int32_t kPacketBytes = kPacketSums + 64;
+inline constexpr std::int32_t kQuarters = 4;
+inline constexpr std::int32_t kPacketBytes = kPacketSums + kQuarters * 64;
 
 /// What the tests ask for, a set of bits; 0 in normal use. A kernel looks at these before it reads where the rest
 /// stands: that is in a line of the constant cache that nothing else needs.

@@ -25,15 +25,16 @@ inline constexpr int kWaitingRun = Config::kFragments >= 4 * Config::kWarps   ? 
                                    : Config::kFragments >= 2 * Config::kWarps ? 2
                                                                               : 1;
 
-/// Adds the parts [first, end) of a run of fragments, each as soon as it is there. False: some have not come in time.
+/// Adds all parts of a run of fragments, each as soon as it is there. False: some have not come in time.
 template <int kRun, class Config>
-__device__ __forceinline__ bool add_packets(const Cta<Config>& cta, const DeviceItem& item, int first, int end,
-                                            int fragment, RunningRun<kRun>& run) {
+__device__ __forceinline__ bool add_packets(const Cta<Config>& cta, const DeviceItem& item, int fragment,
+                                            RunningRun<kRun>& run) {
   constexpr int kAsked = 16 / kRun;  // parts that are asked for at a time
   constexpr int kTurn = kAsked > kFarBatch ? kAsked : kFarBatch;
-  const char* from = packet(cta, packet_index(cta, item, first), fragment);
+  const int end = item.parts;
+  const char* from = packet(cta, packet_index(cta, item, 0), fragment);
 #pragma unroll 1
-  for (; first < end; first += kTurn, from += kTurn * kPacketStride<Config>) {
+  for (int first = 0; first < end; first += kTurn, from += kTurn * kPacketStride<Config>) {
     float4 sums[kTurn / kFarBatch];
     BatchFactors factors;
 #pragma unroll
@@ -93,13 +94,79 @@ __device__ __forceinline__ void merge_runs(const Cta<Config>& cta, const DeviceI
 #pragma unroll 1
   for (int fragment = range.first + cta.warp * kRun; fragment < range.end; fragment += Config::kWarps * kRun) {
     RunningRun<kRun> run;
-    if (!add_packets(cta, item, 0, item.parts, fragment, run)) {
+    if (!add_packets(cta, item, fragment, run)) {
       give_up(cta, item);
       return;
     }
     write_run<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run.o, run.maximum, run.sum);
 #pragma unroll
-    for (int r = 0; r < kRun; ++r) forget_packets(cta, item, 0, item.parts, fragment + r);
+    for (int r = 0; r < kRun; ++r) forget_packets(cta, item, fragment + r);
+  }
+}
+
+/// Adds what lanes at this distance have of other parts of the same rows and elements.
+__device__ __forceinline__ void add_other_lanes(Running& run, int distance) {
+  const auto other = [&](float of_lane) { return __shfl_xor_sync(~0U, of_lane, distance); };
+  const float4 sums[2] = {
+      make_float4(run.maximum[0], run.sum[0], run.maximum[1], run.sum[1]),
+      make_float4(other(run.maximum[0]), other(run.sum[0]), other(run.maximum[1]), other(run.sum[1]))};
+  const float4 o[2] = {make_float4(run.o[0], run.o[1], run.o[2], run.o[3]),
+                       make_float4(other(run.o[0]), other(run.o[1]), other(run.o[2]), other(run.o[3]))};
+  run = Running();
+  add_batch<2>(sums, o, run);
+}
+
+/// Merges the CTA's quarters of fragments of an output of many parts: of all rows two elements in eight. It takes up to
+/// four at a time, and each 8 lanes of the warps that it has for one take parts side by side. To ask for more than
+/// kAhead parts at a time needs registers, for which lists of other outputs took 1 to 4 % longer.
+template <class Config>
+__device__ __forceinline__ void merge_quarters(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                               int sharing) {
+  constexpr int kAhead = 4;
+  const int all = kQuarters * cta.fragments_per_rank();
+  const int end = min(all * (item.part + 1) / sharing, kQuarters * cta.fragments_with_rows(rows.count));
+  const int together = min(all / sharing, Config::kWarps < kQuarters ? Config::kWarps : kQuarters);
+  const int shift = __ffs(Config::kWarps / together) - 1;  // log2 of the warps of a quarter
+#pragma unroll 1
+  for (int next = all * item.part / sharing; next < end; next += together) {
+    const int quarter = (next + (cta.warp >> shift)) % kQuarters;
+    const int fragment = cta.first_fragment() + (next + (cta.warp >> shift)) / kQuarters;
+    const bool active = next + (cta.warp >> shift) < end;
+    const int warp = cta.warp & ((1 << shift) - 1);
+    const int place = warp * 4 + (cta.lane >> 3);
+    const int begin = item.parts * place >> (shift + 2);
+    const int count = active ? (item.parts * (place + 1) >> (shift + 2)) - begin : 0;
+    const int at = (quarter * 8 + (cta.lane & 7)) * 16;
+    const int sums_at = kPacketSums + quarter * 64 + (cta.lane & 3) * 16;
+    char* const packets = packet(cta, packet_index(cta, item, begin), fragment);
+    Running run;
+#pragma unroll 1
+    for (int first = 0; first <= item.parts >> (shift + 2); first += kAhead) {
+      float4 sums[kAhead];
+      float4 o[kAhead];
+      if (!take_packets<kAhead>(cta, packets + first * kPacketStride<Config>, count - first, at, sums_at, sums, o)) {
+        give_up(cta, item);
+        break;
+      }
+      add_batch<kAhead>(sums, o, run);
+    }
+    const uint4 nothing = {kNotThere, kNotThere, kNotThere, kNotThere};
+#pragma unroll 1
+    for (int i = 0; i < count; ++i) {
+      ptx::store_whole(packets + i * kPacketStride<Config> + at, nothing);
+      if ((cta.lane & 4) == 0) ptx::store_whole(packets + i * kPacketStride<Config> + sums_at, nothing);
+    }
+    add_other_lanes(run, 8);
+    add_other_lanes(run, 16);
+    add_warps(reinterpret_cast<Running*>(cta.shared), run, cta.warp, cta.lane, shift, active, [&] { cta.sync(); });
+    if (active && warp == 0) {
+      const int n = fragment / Config::kDimTiles;
+      const int d = fragment % Config::kDimTiles;
+      const RowTileWriter<Config> writer(cta.params.output, rows, n, d, cta.lane, run.sum);
+      writer.write(0, make_float4(run.o[0], run.o[1], run.o[2], run.o[3]), (cta.lane & 3) == quarter);
+      if (d == 0 && quarter == 0) write_lse(cta.params.lse, rows, n, cta.lane, run.maximum, run.sum);
+    }
+    cta.sync();
   }
 }
 
@@ -109,20 +176,8 @@ __device__ __forceinline__ void merge_waiting(const Cta<Config>& cta, const Devi
   const Rows rows = rows_of<Config>(cta.params, item, cta.row_block);
   const int sharing = mergers(cta, item);
   const FragmentRange range = fragments_to_merge(cta, item, rows, sharing);
-  if (sharing > 1 && item.parts > kPartsPerMergeWarp) {
-    const auto first_part = [&](int place, int shift) { return item.parts * place >> shift; };
-    combine_many(
-        cta, item, range, rows,
-        [&](int fragment, int place, int shift) {
-          RunningRun<1> run;
-          if (!add_packets(cta, item, first_part(place, shift), first_part(place + 1, shift), fragment, run)) {
-            give_up(cta, item);
-          }
-          return running(run.o[0], run.maximum, run.sum);
-        },
-        [&](int fragment, int place, int shift) {
-          forget_packets(cta, item, first_part(place, shift), first_part(place + 1, shift), fragment);
-        });
+  if (merged_by_quarters(item)) {
+    merge_quarters(cta, item, rows, sharing);
   } else if (constexpr int kRun = kWaitingRun<Config>; kRun > 1 && range.end - range.first >= Config::kWarps * kRun) {
     merge_runs<kRun>(cta, item, rows, range);
   } else {

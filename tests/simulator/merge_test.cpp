@@ -154,8 +154,13 @@ TEST(Merge, CtasThatLookForPartialsThemselves) {
   };
   EXPECT_NEAR(merge(7), 7 * 0.25 * kMs, kTolerance) << "a CTA alone: all of its warps' fragments at a time";
   EXPECT_NEAR(merge(8), 8 * 0.25 * kMs, kTolerance);
-  EXPECT_NEAR(merge(21), 11 * 0.25 * kMs, kTolerance) << "two warps a fragment";
-  EXPECT_NEAR(merge(65), (17 * 0.25 + 3) * kMs, kTolerance) << "four, who look twice";
+  EXPECT_NEAR(merge(16), 16 * 0.25 * kMs, kTolerance) << "a fragment each, of eight CTAs";
+  EXPECT_NEAR(merge(21), 3 * 0.25 * kMs, kTolerance) << "two quarters each, of sixteen CTAs";
+  EXPECT_NEAR(merge(65), (5 * 0.25 + 3) * kMs, kTolerance) << "one of 32, whose lanes look twice";
+  const auto of = [&](double parts, std::int32_t mergers) { return in_kernel_seconds(kernel, parts, mergers, 8); };
+  EXPECT_NEAR(of(21, 8), (4 + 6 * 0.25 + 3) * kMs, kTolerance) << "four quarters each, at a time";
+  EXPECT_NEAR(of(21, 4), (4 + 12 * 0.25 + 3 * 3) * kMs, kTolerance) << "eight each, in two turns";
+  EXPECT_NEAR(of(21, 1), (4 + 21 * 0.25 + 3) * kMs, kTolerance) << "one CTA: 16 parts at a time";
   EXPECT_NEAR(seconds({1000, 1000}, MergeKind::last_arriver, machine, kernel), (1 + 0.5 + 20 + 2) * kMs, kTolerance);
 }
 
