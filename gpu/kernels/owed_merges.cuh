@@ -50,9 +50,10 @@ __device__ __forceinline__ FragmentRange fragments_to_merge(const Cta<Config>& c
 }
 
 /// Merges an output's many items: several warps share a fragment, and are combined through shared memory that is free.
-template <class Config>
-__device__ __forceinline__ void combine_many(const Cta<Config>& cta, const DeviceItem& item, const Source& source,
-                                             const FragmentRange& range, const Rows& rows) {
+/// add(fragment, place, shift) is what warp `place` of 1 << shift has of it, as share_of() says.
+template <class Config, class Add>
+__device__ __forceinline__ void combine_many(const Cta<Config>& cta, const DeviceItem& item, const FragmentRange& range,
+                                             const Rows& rows, const Add& add) {
   int shift = 0;
   while (2 << shift <= Config::kWarps && item.parts > kPartsPerMergeWarp << shift) ++shift;
   const int place = cta.warp & ((1 << shift) - 1);
@@ -62,13 +63,7 @@ __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Devic
     const int fragment = next + (cta.warp >> shift);
     const bool active = fragment < range.end;
     Running run;
-    if (active) {
-      const Place places[1] = {
-          {fragment * 512 + cta.lane * 16, (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16}};
-      Running runs[1];
-      combine<kFarBatch>(share_of(source, place, shift), places, runs);
-      run = runs[0];
-    }
+    if (active) run = add(fragment, place, shift);
     add_warps(reinterpret_cast<Running*>(cta.shared), run, cta.warp, cta.lane, shift, active, [&] { cta.sync(); });
     if (active && place == 0) {
       write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
@@ -93,7 +88,13 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
   const FragmentRange range = fragments_to_merge(cta, item, rows, sharing);
   const int count = range.end - range.first;
   if (Config::kGroup && sharing > 1 && item.parts > kPartsPerMergeWarp) {
-    combine_many(cta, item, source, range, rows);
+    combine_many(cta, item, range, rows, [&](int fragment, int place, int shift) {
+      const Place places[1] = {
+          {fragment * 512 + cta.lane * 16, (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16}};
+      Running runs[1];
+      combine<kFarBatch>(share_of(source, place, shift), places, runs);
+      return runs[0];
+    });
     return;
   }
   if constexpr (has_merge_ring<Config>()) {

@@ -69,8 +69,8 @@ __device__ __forceinline__ void put_packet(const Cta<Config>& cta, int index, in
   if (Config::kWaits && index < 0) return;  // a test lets it get lost
   char* to = packet(cta, Config::kWaits ? index & ~kSumsOfQuarters : index, fragment);
   ptx::store_whole(to + cta.lane * 16, sixteen(value));
-  if (cta.lane < (Config::kWaits && (index & kSumsOfQuarters) != 0 ? 4 * kQuarters : 4))
-    ptx::store_whole(to + kPacketSums + cta.lane * 16, sixteen(sums));
+  const int with_sums = Config::kWaits && (index & kSumsOfQuarters) != 0 ? 4 * kQuarters : 4;
+  if (cta.lane < with_sums) ptx::store_whole(to + kPacketSums + cta.lane * 16, sixteen(sums));
 }
 
 /// Warps of each CTA that have fragments.
