@@ -75,6 +75,7 @@ class ConfigProbes {
     queue();
     waves();
     if (probe_.masked) return;  // two queries have two tokens at least, and kernels for single items single queries
+    row_items();
     for (const std::int32_t rounds : {1, probe_.config.stages}) {
       cold(rounds * round_, false);
       cold(rounds * round_, true);
@@ -154,7 +155,6 @@ class ConfigProbes {
     for (const std::int32_t items : {2, 6}) {
       time(ProbeKind::items, items, items, round_, false);
       time(ProbeKind::short_items, items, items, kFewTokens, false);
-      if (!probe_.paged && !probe_.masked && !probe_.waits) row_items(items);
     }
     if (probe_.masked) {
       unhidden();
@@ -163,10 +163,12 @@ class ConfigProbes {
     crowd();
   }
 
-  void row_items(std::int32_t items) {
-    Workload w = workload(items, round_);
-    w.geometry.query_heads = 1;
-    report(ProbeKind::row_items, items, seconds(w, plan_of(w, probe_.config, true), false), true);
+  void row_items() {
+    for (const std::int32_t items : {2, 6}) {
+      Workload w = workload(items, round_);
+      w.geometry.query_heads = 1;
+      report(ProbeKind::row_items, items, seconds(w, plan_of(w, probe_.config, true), false), true);
+    }
   }
 
   /// What lists take in the kernel for CTAs that wait: the end of an item passes over less there.

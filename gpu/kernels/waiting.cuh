@@ -123,6 +123,7 @@ template <class Config>
 __device__ __forceinline__ void merge_quarters(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
                                                int sharing) {
   constexpr int kAhead = 4;
+  constexpr int kPlacesShift = 2;  // log2 of the places of eight lanes in a warp
   const int all = kQuarters * cta.fragments_per_rank();
   const int end = min(all * (item.part + 1) / sharing, kQuarters * cta.fragments_with_rows(rows.count));
   const int together = min(all / sharing, Config::kWarps < kQuarters ? Config::kWarps : kQuarters);
@@ -133,15 +134,15 @@ __device__ __forceinline__ void merge_quarters(const Cta<Config>& cta, const Dev
     const int fragment = cta.first_fragment() + (next + (cta.warp >> shift)) / kQuarters;
     const bool active = next + (cta.warp >> shift) < end;
     const int warp = cta.warp & ((1 << shift) - 1);
-    const int place = warp * 4 + (cta.lane >> 3);
-    const int begin = item.parts * place >> (shift + 2);
-    const int count = active ? (item.parts * (place + 1) >> (shift + 2)) - begin : 0;
+    const int place = (warp << kPlacesShift) + (cta.lane >> 3);
+    const int begin = item.parts * place >> (shift + kPlacesShift);
+    const int count = active ? (item.parts * (place + 1) >> (shift + kPlacesShift)) - begin : 0;
     const int at = (quarter * 8 + (cta.lane & 7)) * 16;
     const int sums_at = kPacketSums + quarter * 64 + (cta.lane & 3) * 16;
     char* const packets = packet(cta, packet_index(cta, item, begin), fragment);
     Running run;
 #pragma unroll 1
-    for (int first = 0; first <= item.parts >> (shift + 2); first += kAhead) {
+    for (int first = 0; first <= item.parts >> (shift + kPlacesShift); first += kAhead) {
       float4 sums[kAhead];
       float4 o[kAhead];
       if (!take_packets<kAhead>(cta, packets + first * kPacketStride<Config>, count - first, at, sums_at, sums, o)) {
