@@ -32,8 +32,8 @@ __device__ __forceinline__ void for_each_query_column(const Visit& visit) {
   }
 }
 
-/// Asks for the item's query rows, to lie `offset` bytes behind the CTA's first. Rows that do not exist repeat the last
-/// one: what they give is not written.
+/// Asks for the item's query rows, to lie `offset` bytes behind the CTA's first. Rows that do not exist are zeros: what
+/// they give is not written (items.cuh, request_queries()).
 template <class Config>
 __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, const Rows& rows, std::uint32_t offset) {
   if (rows.count <= 0) return;
@@ -41,7 +41,7 @@ __device__ __forceinline__ void request_group_queries(const Cta<Config>& cta, co
   for_each_query_column<Config>([&](int row, int column, int at) {
     const char* from = static_cast<const char*>(cta.params.q) +
                        row_index(rows, heads, min(row, rows.count - 1)) * (Config::kHeadDim * 2) + column * 16;
-    ptx::copy_16(ptx::shared_address(cta.shared) + offset + at, from, true, kEvictNormal);
+    ptx::copy_16(ptx::shared_address(cta.shared) + offset + at, from, row < rows.count, kEvictNormal);
   });
 }
 

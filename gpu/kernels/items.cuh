@@ -71,7 +71,8 @@ __device__ __forceinline__ Rows rows_of(const DecodeParams& params, const Device
 }
 
 /// Single-item kernels: requests the query rows, once for all warps: rows of 128 bytes swizzled as in tile_offset().
-/// Rows that do not exist repeat the last one: what they give is not written.
+/// Rows that do not exist are zeros: what they give is not written, and many CTAs that all ask for the same row many
+/// times wait for one slice of L2.
 template <class Config>
 __device__ __forceinline__ void request_queries(const Cta<Config>& cta, const Rows& rows) {
   constexpr int kColumns = Config::kQueryDim / 8;
@@ -85,7 +86,7 @@ __device__ __forceinline__ void request_queries(const Cta<Config>& cta, const Ro
                        rows.index(min(row, rows.count - 1)) * (Config::kQueryDim * 2) + column * 16;
     const std::uint32_t to = ptx::shared_address(cta.shared) + Config::kQueryOffset + row * (Config::kQueryDim * 2) +
                              (((column & ~7) | ((column ^ row) & 7)) << 4);
-    ptx::copy_16(to, from, true, kEvictNormal);
+    ptx::copy_16(to, from, row < rows.count, kEvictNormal);
   }
   ptx::commit_copies();
 }

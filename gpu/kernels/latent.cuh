@@ -37,8 +37,8 @@ __device__ __forceinline__ void open_stages(const Cta<Config>& cta) {
   if constexpr (Config::kBoxes) wgmma::publish();  // copies report to them
 }
 
-/// Asks for the item's query rows, a warp for one after the other. Rows that do not exist repeat the last one: what
-/// they give is not written.
+/// Asks for the item's query rows, a warp for one after the other. Rows that do not exist are zeros: what they give is
+/// not written (items.cuh, request_queries()).
 template <class Config>
 __device__ __forceinline__ void request_latent_queries(const Cta<Config>& cta, const Rows& rows) {
   constexpr int kColumns = Config::kHeadDim / 8;  // of 16 bytes
@@ -53,7 +53,7 @@ __device__ __forceinline__ void request_latent_queries(const Cta<Config>& cta, c
 #pragma unroll
     for (int column = 0; column < kColumns; column += 32) {
       if (column + cta.lane < kColumns) {
-        ptx::copy_16(to + column / 8 * Config::kQueryBlockBytes, from + column * 16, true, kEvictNormal);
+        ptx::copy_16(to + column / 8 * Config::kQueryBlockBytes, from + column * 16, row < rows.count, kEvictNormal);
       }
     }
   }
