@@ -53,13 +53,15 @@ __device__ __forceinline__ int merge_run(int count, int sharing) {
   return count % kRun == 0 && count >= kRun * sharing ? kRun : 1;
 }
 
-/// Whether a merge of so many parts of these fragments goes through the ring: few parts, or fewer runs than warps, are
-/// combined sooner in registers.
+/// Whether a merge of so many parts of these fragments goes through the ring: what registers take at one time is
+/// combined sooner there, and in kernels whose warps have lists of their own also what has fewer runs than warps, or few
+/// parts.
 template <class Config>
 __device__ __forceinline__ bool merges_through_ring(int parts, int first, int count) {
   using Ring = MergeRing<Config>;
-  return (Config::kGroup || parts > kFarBatch) && Ring::tiles(parts) > 0 && (first | count) % Ring::kRun == 0 &&
-         count >= Config::kWarps * Ring::kRun;
+  if (Ring::tiles(parts) <= 0 || (first | count) % Ring::kRun != 0) return false;
+  if (!Config::kGroup) return parts > kFarBatch && count >= Config::kWarps * Ring::kRun;
+  return count > (parts > kFarBatch ? 1 : 2) * Config::kWarps;
 }
 
 /// Asks for the parts of a warp's runs.
