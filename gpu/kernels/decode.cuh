@@ -245,7 +245,7 @@ __device__ __forceinline__ void for_each_list(const Cta<Config>& cta, const Run&
     if (params.workers == 0) break;
     __syncthreads();
     if (threadIdx.x == 0) {
-      cta.control().next_list = params.workers + ptx::increment(params.queue, params.lists - 1);
+      cta.control().next_list = params.workers + ptx::increment_relaxed(params.queue, params.lists - 1);
     }
     __syncthreads();
     list = static_cast<int>(cta.control().next_list);

@@ -7,6 +7,7 @@
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/finish.cuh"
 #include "gpu/kernels/items.cuh"
+#include "gpu/kernels/packets.cuh"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/ring_merge.cuh"
@@ -50,20 +51,23 @@ __device__ __forceinline__ FragmentRange fragments_to_merge(const Cta<Config>& c
 }
 
 /// Merges an output's many items: several warps share a fragment, and are combined through shared memory that is free.
-/// add(fragment, place, shift) is what warp `place` of 1 << shift has of it, as share_of() says.
-template <class Config, class Add>
-__device__ __forceinline__ void combine_many(const Cta<Config>& cta, const DeviceItem& item, const FragmentRange& range,
-                                             const Rows& rows, const Add& add) {
+template <class Config>
+__device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Source& source, const FragmentRange& range,
+                                             const Rows& rows) {
   int shift = 0;
-  while (2 << shift <= Config::kWarps && item.parts > kPartsPerMergeWarp << shift) ++shift;
+  while (2 << shift <= Config::kWarps && source.count > kPartsPerMergeWarp << shift) ++shift;
   const int place = cta.warp & ((1 << shift) - 1);
 #pragma unroll 1
   for (int next = range.first; next < range.end; next += Config::kWarps >> shift) {
     if (next > range.first) cta.sync();
     const int fragment = next + (cta.warp >> shift);
     const bool active = fragment < range.end;
-    Running run;
-    if (active) run = add(fragment, place, shift);
+    RunningRun<1> of_share;
+    if (active) {
+      combine_run(share_of(source, place, shift), fragment * 512 + cta.lane * 16, fragment / Config::kDimTiles * 64,
+                  cta.lane, of_share);
+    }
+    Running run = running(of_share.o[0], of_share.maximum, of_share.sum);
     add_warps(reinterpret_cast<Running*>(cta.shared), run, cta.warp, cta.lane, shift, active, [&] { cta.sync(); });
     if (active && place == 0) {
       write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
@@ -88,13 +92,7 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
   const FragmentRange range = fragments_to_merge(cta, item, rows, sharing);
   const int count = range.end - range.first;
   if (Config::kGroup && sharing > 1 && item.parts > kPartsPerMergeWarp) {
-    combine_many(cta, item, range, rows, [&](int fragment, int place, int shift) {
-      const Place places[1] = {
-          {fragment * 512 + cta.lane * 16, (fragment / Config::kDimTiles * 4 + (cta.lane & 3)) * 16}};
-      Running runs[1];
-      combine<kFarBatch>(share_of(source, place, shift), places, runs);
-      return runs[0];
-    });
+    combine_many(cta, source, range, rows);
     return;
   }
   if constexpr (has_merge_ring<Config>()) {
@@ -121,15 +119,15 @@ __device__ __forceinline__ bool wait_for_arrivals(const Cta<Config>& cta, const 
   std::uint32_t* arrivals = cta.arrivals(item.slot_begin);
   const std::uint32_t sharing = mergers(cta, item);
   const std::uint32_t all = sharing > 1 ? item.parts : item.parts - 1;
-  const std::uint64_t start = ptx::nanoseconds();
-  while (ptx::load_acquire(arrivals) < all) {
-    if (ptx::nanoseconds() - start > cta.params.wait_nanoseconds) {
-      atomicCAS(cta.params.error, 0U, 1U + item.slot_begin);
+  std::uint64_t since = 0;
+  for (int polls = 1; ptx::load_acquire(arrivals) < all; ++polls) {
+    if (waited_too_long(cta, polls, since)) {
+      give_up(cta, item);
       return false;
     }
   }
   if (sharing > 1) {
-    ptx::increment(arrivals, item.parts + sharing - 1);  // back to 0 when the last of them has seen it
+    ptx::increment_relaxed(arrivals, item.parts + sharing - 1);  // back to 0 when the last of them has seen it
   } else {
     *arrivals = 0;
   }
@@ -160,9 +158,13 @@ struct Pending {
         ours = 0;
       }
       if (!dropped(cta, item) && !(host && sharing == 1 && item.part == 0)) {
-        const std::uint32_t last = host ? item.parts + sharing - 1U : item.parts - 1U;
-        const std::uint32_t old = ptx::increment(cta.arrivals(item.slot_begin), last);
-        if (may_merge) ours = old == last ? 1 : 0;
+        std::uint32_t* const arrivals = cta.arrivals(item.slot_begin);
+        const std::uint32_t last = item.parts - 1U;
+        if (host) {
+          ptx::report(arrivals, last + sharing);
+        } else {
+          ours = ptx::increment(arrivals, last) == last ? 1 : 0;
+        }
       }
     }
     if (may_merge) ++count;

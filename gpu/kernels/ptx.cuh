@@ -149,7 +149,12 @@ __device__ __forceinline__ std::uint32_t increment(std::uint32_t* counter, std::
   return old;
 }
 
-/// The same without any order.
+/// The same where nobody needs to know the number or what came before it: the thread goes on at once.
+__device__ __forceinline__ void report(std::uint32_t* counter, std::uint32_t last) {
+  asm volatile("red.release.gpu.global.inc.u32 [%0], %1;" ::"l"(counter), "r"(last) : "memory");
+}
+
+/// increment() without any order.
 __device__ __forceinline__ std::uint32_t increment_relaxed(std::uint32_t* counter, std::uint32_t last) {
   std::uint32_t old = 0;
   asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], %2;" : "=r"(old) : "l"(counter), "r"(last) : "memory");

@@ -54,8 +54,8 @@ __device__ __forceinline__ int merge_run(int count, int sharing) {
 }
 
 /// Whether a merge of so many parts of these fragments goes through the ring: what registers take at one time is
-/// combined sooner there, and in kernels whose warps have lists of their own also what has fewer runs than warps, or few
-/// parts.
+/// combined sooner there, and in kernels whose warps have lists of their own also what has fewer runs than warps, or
+/// few parts.
 template <class Config>
 __device__ __forceinline__ bool merges_through_ring(int parts, int first, int count) {
   using Ring = MergeRing<Config>;
