@@ -3,11 +3,11 @@
 // by last arrivers, in group kernels also by CTAs that wait; others do that by packets (waiting.cuh).
 #pragma once
 
+#include "gpu/kernels/bounded_wait.cuh"
 #include "gpu/kernels/combine.cuh"
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/finish.cuh"
 #include "gpu/kernels/items.cuh"
-#include "gpu/kernels/packets.cuh"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/recorder.cuh"
 #include "gpu/kernels/ring_merge.cuh"

@@ -7,6 +7,7 @@
 // begun, since all others have theirs.
 #pragma once
 
+#include "gpu/kernels/bounded_wait.cuh"
 #include "gpu/kernels/combine.cuh"
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/ptx.cuh"
@@ -91,18 +92,6 @@ __device__ __forceinline__ std::uint32_t take_ticket(const Cta<Config>& cta, con
                                 item.parts - 1U);
 }
 
-/// Between two looks at the clock, which take longer than a poll.
-inline constexpr int kPollsUntimed = 64;
-
-/// Whether a warp that has polled `polls` times, from 1 on, has waited too long. since: when it looked first.
-template <class Config>
-__device__ __forceinline__ bool waited_too_long(const Cta<Config>& cta, int polls, std::uint64_t& since) {
-  if (polls % kPollsUntimed != 0) return false;
-  const std::uint64_t now = ptx::nanoseconds();
-  if (polls == kPollsUntimed) since = now;
-  return now - since > cta.params.wait_nanoseconds;
-}
-
 /// Takes a lane's part of up to kAhead packets of a fragment, of parts side by side, `count` of them; of the others
 /// nothing. from: the first one. at, sums_at: where the lane's part and its sums lie in each. False: they have not come
 /// in time. All lanes of a warp, which may have other packets each.
@@ -140,12 +129,6 @@ __device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const Dev
     ptx::store_whole(at, nothing);
     if (cta.lane < 4) ptx::store_whole(at + kPacketSums, nothing);
   }
-}
-
-/// Says that a merge of the item's output has waited in vain: the launch fails.
-template <class Config>
-__device__ __forceinline__ void give_up(const Cta<Config>& cta, const DeviceItem& item) {
-  if (cta.lane == 0) atomicCAS(cta.params.error, 0U, 1U + item.slot_begin);
 }
 
 /// Merges the warp's fragments of the item's output one after the other, each in the order of its parts, of which it

@@ -3,6 +3,7 @@
 // looks whether the parts are there.
 #pragma once
 
+#include "gpu/kernels/bounded_wait.cuh"
 #include "gpu/kernels/combine.cuh"
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/items.cuh"
