@@ -56,7 +56,15 @@ struct Cta {
       __syncthreads();
     }
   }
-  /// The same; whether `mine` is true for any of them.
+  /// Those that load alone meet them.
+  __device__ __forceinline__ void sync_all() const {
+    if constexpr (Config::kLoaderThreads > 0) {
+      ptx::sync_all<Config::kThreads + Config::kLoaderThreads>();
+    } else {
+      __syncthreads();
+    }
+  }
+  /// Whether `mine` is true for any of the threads that work on items, which meet.
   __device__ __forceinline__ bool any(bool mine) const {
     if constexpr (Config::kLoaderThreads > 0) return ptx::any_of_first<Config::kThreads>(mine);
     return __syncthreads_or(mine ? 1 : 0) != 0;

@@ -243,11 +243,11 @@ __device__ __forceinline__ void for_each_list(const Cta<Config>& cta, const Run&
   while (params.workers == 0 || list < params.lists) {
     run(list);
     if (params.workers == 0) break;
-    __syncthreads();
+    cta.sync_all();
     if (threadIdx.x == 0) {
       cta.control().next_list = params.workers + ptx::increment_relaxed(params.queue, params.lists - 1);
     }
-    __syncthreads();
+    cta.sync_all();
     list = static_cast<int>(cta.control().next_list);
   }
 }

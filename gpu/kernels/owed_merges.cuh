@@ -50,6 +50,24 @@ __device__ __forceinline__ FragmentRange fragments_to_merge(const Cta<Config>& c
           first + count / together * (item.part + 1) / sharing * together};
 }
 
+/// What a warp has of a fragment: 16 parts at a time where registers allow, which with few rows of a latent cache they
+/// do. Elsewhere kernels then spill, and each further item takes longer.
+template <class Config>
+__device__ __forceinline__ Running combine_share(const Cta<Config>& cta, const Source& share, int fragment) {
+  const int at = fragment * 512 + cta.lane * 16;
+  const int sums_at = fragment / Config::kDimTiles * 64;
+  if constexpr (Config::kRowTiles <= 4 && Config::kLatent && !Config::kPortable) {
+    RunningRun<1> run;
+    combine_run(share, at, sums_at, cta.lane, run);
+    return running(run.o[0], run.maximum, run.sum);
+  } else {
+    const Place places[1] = {{at, sums_at + (cta.lane & 3) * 16}};
+    Running runs[1];
+    combine<kFarBatch>(share, places, runs);
+    return runs[0];
+  }
+}
+
 /// Merges an output's many items: several warps share a fragment, and are combined through shared memory that is free.
 template <class Config>
 __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Source& source, const FragmentRange& range,
@@ -62,12 +80,8 @@ __device__ __forceinline__ void combine_many(const Cta<Config>& cta, const Sourc
     if (next > range.first) cta.sync();
     const int fragment = next + (cta.warp >> shift);
     const bool active = fragment < range.end;
-    RunningRun<1> of_share;
-    if (active) {
-      combine_run(share_of(source, place, shift), fragment * 512 + cta.lane * 16, fragment / Config::kDimTiles * 64,
-                  cta.lane, of_share);
-    }
-    Running run = running(of_share.o[0], of_share.maximum, of_share.sum);
+    Running run;
+    if (active) run = combine_share(cta, share_of(source, place, shift), fragment);
     add_warps(reinterpret_cast<Running*>(cta.shared), run, cta.warp, cta.lane, shift, active, [&] { cta.sync(); });
     if (active && place == 0) {
       write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
@@ -91,9 +105,11 @@ __device__ __forceinline__ void merge_output(const Cta<Config>& cta, const Devic
   const int sharing = mergers(cta, item);
   const FragmentRange range = fragments_to_merge(cta, item, rows, sharing);
   const int count = range.end - range.first;
-  if (Config::kGroup && sharing > 1 && item.parts > kPartsPerMergeWarp) {
-    combine_many(cta, source, range, rows);
-    return;
+  if constexpr (Config::kGroup) {
+    if (sharing > 1 && item.parts > kPartsPerMergeWarp) {
+      combine_many(cta, source, range, rows);
+      return;
+    }
   }
   if constexpr (has_merge_ring<Config>()) {
     if (ring_is_free && merges_through_ring<Config>(item.parts, range.first, count)) {

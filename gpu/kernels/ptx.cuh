@@ -60,7 +60,13 @@ __device__ __forceinline__ bool any_of_first(bool mine) {
   return any != 0;
 }
 
-/// The same for 128 threads that name a barrier of their own, from 2 on.
+/// All kThreads of a CTA meet, whose warps come from different places of the code.
+template <int kThreads>
+__device__ __forceinline__ void sync_all() {
+  asm volatile("barrier.cta.sync.aligned 4, %0;" ::"n"(kThreads) : "memory");
+}
+
+/// The same for 128 threads that name a barrier of their own, 2 or 3.
 __device__ __forceinline__ void sync_warpgroup(int barrier) {
   asm volatile("barrier.cta.sync.aligned %0, 128;" ::"r"(barrier) : "memory");
 }
