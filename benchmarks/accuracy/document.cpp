@@ -22,7 +22,7 @@ microbenchmarks (`splitwave calibrate`, [measuring.md](measuring.md)). Workloads
 heads, up to 128 query heads, head dims 64, 128 and 256, batches to 512, contexts to 200,000, every fourth with 2 to 8 query
 tokens, half of them paged.
 
-Forty-seven times the model was committed, then workloads of new seeds were measured and compared with nothing changed for them. The last of them,
+Forty-eight times the model was committed, then workloads of new seeds were measured and compared with nothing changed for them. The last of them,
 of H200s, and the last of an H100; all others, and what each led to, are in [judgements.md](judgements.md):
 
 | | times | mean | p90 | ragged p50 | speed-ups: error p50, sign beyond 5 % |
@@ -31,12 +31,19 @@ of H200s, and the last of an H100; all others, and what each led to, are in [jud
 | thirty-eighth, an eighteenth H100, 200 and 200 others, row blocks side by side: [h100_judged.md](gpu/h100_judged.md) | 1,582 and 1,590 | 4.0 and 3.9 % | 9.0 and 8.6 % | 3.0 % | 2.4 and 2.9 %, 97.9 and 96.5 % |
 | thirty-eighth, by a seventeenth's constants, as shipped | 1,582 and 1,590 | 4.0 and 3.9 % | 9.1 and 8.5 % | 3.1 % | 2.5 and 2.9 %, 97.9 and 96.9 % |
 | thirty-eighth, 66 of latent attention | 528 | 6.1 % | 13.5 % | | 4.9 %, 96.1 % |
-| forty-sixth, another H200, 200 and 200 others, CTAs that wait merge quarters | 1,588 and 1,590 | 3.7 and 3.8 % | 7.6 and 8.1 % | 3.0 % | 2.6 and 2.8 %, 97.7 and 98.1 % |
-| forty-sixth, by another H200's constants, as shipped | 1,588 and 1,590 | 3.7 and 3.8 % | 7.9 and 8.1 % | 2.8 % | 2.6 and 2.9 %, 97.6 and 97.9 % |
-| forty-sixth, 66 of latent attention | 528 | 5.5 % | 13.9 % | | 4.2 %, 97.9 % |
-| forty-seventh, another H200, 200 and 200 others, missing rows empty: [h200_judged.md](gpu/h200_judged.md) | 1,584 and 1,590 | 3.9 and 3.8 % | 8.1 and 8.2 % | 2.8 % | 2.7 and 3.0 %, 96.7 and 97.8 % |
+| forty-seventh, another H200, 200 and 200 others, missing rows empty | 1,584 and 1,590 | 3.9 and 3.8 % | 8.1 and 8.2 % | 2.8 % | 2.7 and 3.0 %, 96.7 and 97.8 % |
 | forty-seventh, by another H200's constants | 1,584 and 1,590 | 4.1 and 3.9 % | 8.6 and 8.3 % | 3.0 % | 3.0 and 2.8 %, 95.7 and 97.8 % |
 | forty-seventh, 66 of latent attention | 528 | 3.9 % | 8.9 % | | 3.7 %, 98.1 % |
+| forty-eighth, another H200, 200 and 200 others, kernels of 32 rows without spills: [h200_judged.md](gpu/h200_judged.md) | 1,590 and 1,588 | 3.8 and 3.7 % | 8.8 and 8.2 % | 2.8 % | 2.8 and 2.8 %, 97.5 and 97.7 % |
+| forty-eighth, by the forty-seventh's constants, as shipped | 1,590 and 1,588 | 4.1 and 3.9 % | 8.7 and 7.9 % | 3.1 % | 2.7 and 2.8 %, 97.7 and 97.7 % |
+| forty-eighth, 66 of latent attention | 528 | 4.1 % | 8.8 % | | 3.9 %, 98.2 % |
+
+The forty-eighth (GPU-51ac2952, b8ab926, seed 520117843, 493 seconds) is of group kernels for 32 rows with d = 64 that spill nothing again ([kernels.md](kernels.md), "Versions"). It meets all of these goals, by its own constants,
+which are shipped since, and by those shipped before it, of another device and of kernels that spilled, but for the ragged median by these, by 0.1. 88.2, 89.5 and 87.7 % of its uniform, ragged and latent times lie in the 90 % bands that
+were shipped before (goal 88 to 92; by shipped constants 88.7, 90.6 and 85.2). `auto` is 0.51 and 0.99 % behind the best of eight (goal 1), 9.8 and 12.4 at worst (goal 8), seven of 400 by more than 8 %, and 1.12 % of latent
+attention, 11 at worst: the 12 are 5.1 us for 4.6, heads of 64 read in pairs that are predicted 5 % too fast; no two of the seven have a kernel and a schedule in common. `lean` errs by 3.7 and 4.2 %, 23 % at worst. What is
+farthest off are FlashAttention-2's grids of several queries, 23 % too fast to 35 too slow: heads that share K and V over many waves stay in step more than is taken, while pairs that lie far apart in the grid take in less
+(below). Kernels of 64 rows with d = 64 come out 4 % too slow in both judgements, those of 16 rows with masks 3 % too fast.
 
 The forty-seventh (GPU-192ae94f, 92ce736, seed 905317246, 502 seconds) is of kernels that leave query rows which do not exist empty, merge in fewer turns where CTAs of group kernels wait, and take from queues of lists
 without order ([kernels.md](kernels.md), "Versions"). Its device's constants are shipped since. It meets all of these goals but the sign of uniform speed-ups, by 0.3, and by the constants of another device (GPU-23c1acd2), which were
@@ -46,11 +53,6 @@ uniform and ragged times lie in the 90 % bands that were shipped before (goal 88
 kernels of 32 rows, timed as 34.5 us where 26.8 are predicted.
 What is farthest off are FlashAttention-2's grids of several queries, whose CTAs read the same K and V far apart in the grid, 29 % too fast to 50 % too slow: of pairs of CTAs that read one cold stream (8 KB to 16 KB at a time, GPU-fe087979)
 neighbours in the grid together take in 8.1 to 8.6 TB/s, others 5.8 to 7.2, and twelve 17 to 18, and the model has 9.4 for all.
-
-The forty-sixth (GPU-c7be645b, seed 718290463) is of kernels whose CTAs that wait merge outputs of many parts by quarters of fragments ([kernels.md](kernels.md), "Packets"), and of a model that knows it; the shipped constants are of kernels before.
-It meets all of these goals, by its own constants and by the shipped ones, of another device. `auto` is 0.88 and 0.84 % behind the best of eight (goal 1), 10.6 and 9.4 at worst (goal 8), four of 400 by more than 8 %, and 0.85 % of latent attention,
-11 at worst. 93.3, 92.2 and 89.2 % of its uniform, ragged and latent times lie in the 90 % bands that were shipped before (goal 88 to 92; by shipped constants 92.9, 92.3 and 90.2): the former two are somewhat wide. `lean` errs by 3.5 and 4.8 %,
-18 % at worst (25 before). The whole command was ended after 560 seconds on this machine, by a limit of the caller, before ragged batches on 120 and on all SMs were timed.
 
 The thirty-eighth (GPU-c7fa5e85, ec76363, seed 390106686, the commands of `scripts/judge_gpu` in two parts), whose times are an H100's shipped ones, meets these goals but for the ragged sign, by 0.5; of uniform and
 ragged speed-ups together 97.1 % have the right sign. The shipped constants, another device's, do as well. 89.0 and 89.9 % of its times lie in the 90 % bands that were shipped before, 87.3 of latent attention's
@@ -73,7 +75,7 @@ The same kernels on 16 to 120 of the device's SMs and on all of them, by green c
 [measuring.md](measuring.md), "Part of the SMs"), predicted with `--sms N`: 12 uniform and 12 ragged workloads of a seed
 of their own (390106687), six schedules, in the run of the thirty-eighth judgement and frozen like it. By the device's own constants the errors were
 4.6 and 4.5 % (goal 6 %; p90 9.2 and 9.9 %); in the thirty-ninth, on an H200 and with other workloads, 4.7 and 3.8 (10.5 and 8.3), in the forty-first
-5.2 and 4.4 (10.4 and 9.1), and in the forty-second to forty-seventh ([h200_judged.md](gpu/h200_judged.md)) 4.3 and 4.3 (9.4 and 7.9), 4.7 and 4.5 (9.1 and 9.7), 4.3 and 4.6 (9.5 and 9.3), 4.3 and 4.1 (9.2 and 9.3), 5.0 and 4.5 (10.7 and 10.0; ragged ones on 16 to 96 SMs), 5.0 and 4.0 (9.5 and 8.2).
+5.2 and 4.4 (10.4 and 9.1), and in the forty-second to forty-eighth ([h200_judged.md](gpu/h200_judged.md)) 4.3 and 4.3 (9.4 and 7.9), 4.7 and 4.5 (9.1 and 9.7), 4.3 and 4.6 (9.5 and 9.3), 4.3 and 4.1 (9.2 and 9.3), 5.0 and 4.5 (10.7 and 10.0; ragged ones on 16 to 96 SMs), 5.0 and 4.0 (9.5 and 8.2), 4.3 and 5.1 (9.3 and 11.3).
 
 )";
 
