@@ -277,8 +277,14 @@ class Writer {
     add_clocks("waiting_chain_clocks", waiting_.times().chain(1, true), times_.round(1));
   }
 
-  /// For each doubling of the CTAs that start, by what few show.
-  double spread_start() const { return std::max(0.0, merge_times_.starts(8, base_.launch_seconds_per_cta * 1e9) / 3); }
+  /// For each doubling of the CTAs that start, by what few show: no more than many do, of kernels of many rows of which
+  /// the second CTA already starts as late as the eighth.
+  double spread_start() const {
+    const auto doubling = [&](std::int32_t ctas) {
+      return merge_times_.starts(ctas, base_.launch_seconds_per_cta * 1e9) / std::log2(ctas);
+    };
+    return std::max(0.0, std::min(doubling(8), doubling(gpu::kMergedLists)));
+  }
   /// What so many CTAs' first rounds from L2 take longer than a lone one's: streams count that by themselves.
   double shared_l2(double ctas) const {
     if (base_.l2_bytes_per_second <= 0) return 0;
@@ -287,10 +293,14 @@ class Writer {
   /// What is left for a device that is full, which grows by the CTA. Of kernels that share tiles the wait for queries
   /// that all ask for together is none, as in `fixed`: the start of lists of short items says what else it takes.
   double crowd_start() const {
-    if (shares_tiles()) return times_.crowded_starts();
+    const double workers = probed_.resources.front().where.workers;
+    const double dispatch = base_.launch_seconds_per_cta * 1e9;
+    if (shares_tiles()) {
+      return times_.crowded_starts() - (workers - 1) * dispatch - spread_start() * std::log2(workers);
+    }
     constexpr double kMany = gpu::kMergedLists;
-    const double all = merge_times_.starts(gpu::kMergedLists, base_.launch_seconds_per_cta * 1e9) - shared_l2(kMany);
-    return (all - spread_start() * std::log2(kMany)) * probed_.resources.front().where.workers / kMany;
+    const double all = merge_times_.starts(gpu::kMergedLists, dispatch) - shared_l2(kMany);
+    return (all - spread_start() * std::log2(kMany)) * workers / kMany;
   }
 
   /// Of the probes of waves, which are by the kernel for lists of one item where there is one.

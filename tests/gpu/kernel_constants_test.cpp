@@ -25,7 +25,7 @@ constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle =
                  kPagedItem = 260, kPagedCrowd = 180, kPerCta = 0.5, kDispatch = 396 * kPerCta, kLaterStart = 480,
                  kCrowdStart = 230, kShared = 700, kWaiting = 600, kWaitingPerSplit = 12, kSpread = 40, kFlag = 250,
                  kSingleMerge = 800, kSinglePerSplit = 30, kSingleBatch = 200, kFullRound = 550, kPagedFullRound = 660,
-                 kFewerRows = 320;
+                 kFewerRows = 320, kFullStart = 700;
 constexpr std::int32_t kRegisters = 160, kSharedBytes = 70'000, kSingleWorkers = 396;
 /// A round: half of the window that comes while a stage is waited for and worked on.
 constexpr double kTransferAny = (kLatency + kChainAny) / 2, kTransferSingle = (kLatency + kChainSingle) / 2;
@@ -83,7 +83,8 @@ class Probes {
       add(ProbeKind::items, count, true, kFirst + (count - 1) * each);
       add(ProbeKind::short_items, count, true, kFirst + (count - 1) * (each - kShort));
       if (!paged_) add(ProbeKind::row_items, count, true, kFirst + (count - 1) * (each - kFewerRows));
-      add(ProbeKind::crowd, count, true, kFirst + 200 + (count - 1) * (each - kShort + (paged_ ? kPagedCrowd : 0)));
+      add(ProbeKind::crowd, count, true,
+          kFirst + kFullStart + (count - 1) * (each - kShort + (paged_ ? kPagedCrowd : 0)));
     }
   }
 
@@ -239,6 +240,20 @@ TEST(KernelConstants, OfKernelsWhoseWarpsWorkTogether) {
   const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k");
   EXPECT_NEAR(kernel.merge_shared_seconds, kShared * kNs, 1e-12);
   EXPECT_LT(kernel.waiting_merge_seconds, 0);
+  const double started = 263 * kPerCta + kSpread * std::log2(264);  // counted by themselves
+  EXPECT_NEAR(kernel.crowd_start_seconds, (kFullStart - started) * kNs, 1e-11);
+}
+
+/// Where the second CTA already starts as late as the eighth.
+TEST(KernelConstants, OfStartsAreNoMoreThanManyShow) {
+  ProbedConfig probed = probed_config();
+  for (gpu::KernelProbe& probe : probed.probes) {
+    const bool many = probe.kind == ProbeKind::unmerged && probe.count == gpu::kMergedLists;
+    if (many) probe.seconds -= (kCrowd + 0.5 * kSpread * std::log2(gpu::kMergedLists)) * kNs;
+  }
+  const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k");
+  EXPECT_NEAR(kernel.spread_start_seconds, 0.5 * kSpread * kNs, 1e-11);
+  EXPECT_EQ(kernel.crowd_start_seconds, 0);
 }
 
 /// CTAs that wait have kernels of their own, whose lists take something else, and their merges are what is added to
