@@ -300,7 +300,11 @@ class Writer {
     }
     constexpr double kMany = gpu::kMergedLists;
     const double all = merge_times_.starts(gpu::kMergedLists, dispatch) - shared_l2(kMany);
-    return (all - spread_start() * std::log2(kMany)) * workers / kMany;
+    const double of_many = (all - spread_start() * std::log2(kMany)) * workers / kMany;
+    if (!probed_.masked || alone()) return of_many;
+    // Many have an SM each. With masks single items are lists too, whose waves show what several take of each other.
+    const double wave = times_.first(1, false, ProbeKind::waves) - times_.first(1, true, ProbeKind::short_items);
+    return std::max(of_many, wave - (workers - 1) * dispatch - spread_start() * std::log2(workers));
   }
 
   /// Of the probes of waves, which are by the kernel for lists of one item where there is one.

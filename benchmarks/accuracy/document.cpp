@@ -43,9 +43,9 @@ which are shipped since, and by those shipped before it, of another device and o
 were shipped before (goal 88 to 92; by shipped constants 88.7, 90.6 and 85.2). `auto` is 0.51 and 0.99 % behind the best of eight (goal 1), 9.8 and 12.4 at worst (goal 8), seven of 400 by more than 8 %, and 1.12 % of latent
 attention, 11 at worst: the 12 are 5.1 us for 4.6, heads of 64 read in pairs that are predicted 5 % too fast; no two of the seven have a kernel and a schedule in common. `lean` errs by 3.7 and 4.2 %, 23 % at worst. What is
 farthest off are FlashAttention-2's grids of several queries, 23 % too fast to 35 too slow: heads that share K and V over many waves stay in step more than is taken, while pairs that lie far apart in the grid take in less
-(below). Kernels of 64 rows with d = 64 come out 4 % too slow in both judgements, those of 16 rows with masks 3 % too fast. The former is mended since: what starts of many CTAs of a group kernel take was in two constants
-(`crowd_start` and `spread_start`, [measuring.md](measuring.md)). By the same probes its times then err by 3.6, 3.6 and 4.0 %, the forty-seventh's by 3.8, 3.8 and 3.9 (3.9, 3.8 and 3.9 before), with as many right signs to 0.1, and
-the thirty-eighth's, of an H100, by 4.2 (4.1 before);
+(below). Kernels of 64 rows with d = 64 come out 4 % too slow in both judgements, those of 16 rows with masks 3 % too fast. Starts are mended since: what
+those of many CTAs of a group kernel take was in two constants (`crowd_start` and `spread_start`, [measuring.md](measuring.md)), and what single items with masks take of each other on an SM in none. By the same probes the forty-eighth's
+times then err by 3.6, 3.6 and 4.0 %, the forty-seventh's by 3.7, 3.7 and 3.9 (3.9, 3.8 and 3.9 before), with as many right signs to 0.1, and the thirty-eighth's, of an H100, as before;
 the tables below are with that.
 
 The forty-seventh (GPU-192ae94f, 92ce736, seed 905317246, 502 seconds) is of kernels that leave query rows which do not exist empty, merge in fewer turns where CTAs of group kernels wait, and take from queues of lists

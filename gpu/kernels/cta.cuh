@@ -56,7 +56,7 @@ struct Cta {
       __syncthreads();
     }
   }
-  /// Those that load alone meet them.
+  /// All threads meet, those that only load too, which come from elsewhere in the code.
   __device__ __forceinline__ void sync_all() const {
     if constexpr (Config::kLoaderThreads > 0) {
       ptx::sync_all<Config::kThreads + Config::kLoaderThreads>();

@@ -240,8 +240,23 @@ TEST(KernelConstants, OfKernelsWhoseWarpsWorkTogether) {
   const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k");
   EXPECT_NEAR(kernel.merge_shared_seconds, kShared * kNs, 1e-12);
   EXPECT_LT(kernel.waiting_merge_seconds, 0);
-  const double started = 263 * kPerCta + kSpread * std::log2(264);  // counted by themselves
-  EXPECT_NEAR(kernel.crowd_start_seconds, (kFullStart - started) * kNs, 1e-11);
+  EXPECT_NEAR(kernel.crowd_start_seconds, (kFullStart - 263 * kPerCta - kSpread * std::log2(264)) * kNs, 1e-11);
+}
+
+/// With masks single items are lists too, and what CTAs of an SM take of each other is in waves of them.
+TEST(KernelConstants, OfMaskedItemsOnAFullDevice) {
+  ProbedConfig probed = probed_config();
+  probed.masked = true;
+  for (gpu::KernelProbe& probe : probed.probes) probe.seconds += probe.kind == ProbeKind::waves ? kFirst * kNs : 0;
+  for (gpu::KernelProbe probe : Probes().make()) {
+    const bool queries = probe.kind == ProbeKind::splits && probe.count == 8;
+    if (probe.kind != ProbeKind::items && !queries) continue;
+    probe.kind = queries ? ProbeKind::queries : ProbeKind::unhidden;
+    probed.probes.push_back(probe);
+  }
+  const double more = kSpread * (std::log2(kSingleWorkers) - std::log2(264)) - 263 * kPerCta;
+  EXPECT_NEAR(profile_of(probed, "h=4/1,d=128:1q2s1k").crowd_start_seconds,
+              (kLaunch + kDispatch + kFew + kCrowdStart + more) * kNs, 0.1 * kNs);
 }
 
 /// Where the second CTA already starts as late as the eighth.
@@ -251,9 +266,7 @@ TEST(KernelConstants, OfStartsAreNoMoreThanManyShow) {
     const bool many = probe.kind == ProbeKind::unmerged && probe.count == gpu::kMergedLists;
     if (many) probe.seconds -= (kCrowd + 0.5 * kSpread * std::log2(gpu::kMergedLists)) * kNs;
   }
-  const simulator::KernelProfile kernel = profile_of(probed, "h=8/1,d=128:1q1s1k");
-  EXPECT_NEAR(kernel.spread_start_seconds, 0.5 * kSpread * kNs, 1e-11);
-  EXPECT_EQ(kernel.crowd_start_seconds, 0);
+  EXPECT_NEAR(profile_of(probed, "h=8/1,d=128:1q1s1k").spread_start_seconds, 0.5 * kSpread * kNs, 1e-11);
 }
 
 /// CTAs that wait have kernels of their own, whose lists take something else, and their merges are what is added to
