@@ -280,9 +280,7 @@ class Writer {
   /// For each doubling of the CTAs that start, by what few show: no more than many do, of kernels of many rows of which
   /// the second CTA already starts as late as the eighth.
   double spread_start() const {
-    const auto doubling = [&](std::int32_t ctas) {
-      return merge_times_.starts(ctas, base_.launch_seconds_per_cta * 1e9) / std::log2(ctas);
-    };
+    const auto doubling = [&](std::int32_t ctas) { return merge_times_.starts(ctas, dispatch()) / std::log2(ctas); };
     return std::max(0.0, std::min(doubling(8), doubling(gpu::kMergedLists)));
   }
   /// What so many CTAs' first rounds from L2 take longer than a lone one's: streams count that by themselves.
@@ -293,19 +291,23 @@ class Writer {
   /// What is left for a device that is full, which grows by the CTA. Of kernels that share tiles the wait for queries
   /// that all ask for together is none, as in `fixed`: the start of lists of short items says what else it takes.
   double crowd_start() const {
-    const double workers = probed_.resources.front().where.workers;
-    const double dispatch = base_.launch_seconds_per_cta * 1e9;
-    if (shares_tiles()) {
-      return times_.crowded_starts() - (workers - 1) * dispatch - spread_start() * std::log2(workers);
-    }
+    if (shares_tiles()) return beside_counted(times_.crowded_starts());
     constexpr double kMany = gpu::kMergedLists;
-    const double all = merge_times_.starts(gpu::kMergedLists, dispatch) - shared_l2(kMany);
+    const double all = merge_times_.starts(gpu::kMergedLists, dispatch()) - shared_l2(kMany);
+    const double workers = probed_.resources.front().where.workers;
     const double of_many = (all - spread_start() * std::log2(kMany)) * workers / kMany;
     if (!probed_.masked || alone()) return of_many;
     // Many have an SM each. With masks single items are lists too, whose waves show what several take of each other.
     const double wave = times_.first(1, false, ProbeKind::waves) - times_.first(1, true, ProbeKind::short_items);
-    return std::max(of_many, wave - (workers - 1) * dispatch - spread_start() * std::log2(workers));
+    return std::max(of_many, beside_counted(wave));
   }
+  /// Of what a full device's starts take longer than a lone CTA's, what neither dispatch nor spread_start() counts.
+  double beside_counted(double longer) const {
+    const double workers = probed_.resources.front().where.workers;
+    return longer - (workers - 1) * dispatch() - spread_start() * std::log2(workers);
+  }
+  /// Of each CTA that starts, in ns.
+  double dispatch() const { return base_.launch_seconds_per_cta * 1e9; }
 
   /// Of the probes of waves, which are by the kernel for lists of one item where there is one.
   double wave_workers(std::size_t i) const {
@@ -319,10 +321,9 @@ class Writer {
     const double tokens = gpu::kFewTokens / static_cast<double>(times_.round(cluster));
     const double least = alone() ? 1 : list_.value("partial_tile").get<double>();
     const double edge = probed_.masked ? list_.value("edge").get<double>() : 0;
-    const double dispatch = wave_workers(i) * base_.launch_seconds_per_cta * 1e9;
     const double combine = alone() ? list_.value("combine").get<double>() : 0;  // of no lone warp's item
-    return dispatch + wave_fixed_[i] - combine + rounds_.latency() + rounds_.transfer(cluster) * tokens + edge +
-           times_.chain(1, probed_.masked) * (least + (1 - least) * tokens);
+    return wave_workers(i) * dispatch() + wave_fixed_[i] - combine + rounds_.latency() +
+           rounds_.transfer(cluster) * tokens + edge + times_.chain(1, probed_.masked) * (least + (1 - least) * tokens);
   }
 
   /// What such a CTA takes longer in the place of one that has ended, on a full device.
