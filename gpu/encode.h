@@ -56,8 +56,9 @@ class Encoder {
   std::vector<std::int32_t> closing_parts_;  ///< of a plan whose CTAs wait
 };
 
-/// The plan as arithmetic, if each of its lists is what UniformPlan computes for it. Nothing also if a number does not
-/// fit the fields of an item.
+/// The plan as arithmetic, if each of its lists is what UniformPlan computes for it, but for empty ones behind the
+/// others (a FlashMLA plan fills the device's SMs as far as it has tiles). Nothing also if a number does not fit the
+/// fields of an item.
 std::optional<UniformPlan> as_uniform(const workloads::Workload& workload, const KvAddressing& addressing,
                                       const schedules::Plan& plan);
 

@@ -77,7 +77,8 @@ Item expected_item(const UniformPlan& plan, std::int32_t output, std::int32_t pa
   return item;
 }
 
-/// True if list i holds what CTA i of the uniform grid computes, for every i.
+/// True if list i holds what CTA i of the uniform grid computes, for every i. Lists behind these have nothing to do:
+/// they need no CTA.
 bool matches(const Plan& plan, const UniformPlan& uniform) {
   const auto requests = static_cast<std::int32_t>(plan.outputs.size()) / uniform.tiles_per_request;
   for (std::size_t i = 0; i < plan.items.size(); ++i) {
@@ -96,7 +97,7 @@ bool matches(const Plan& plan, const UniformPlan& uniform) {
 std::optional<UniformPlan> as_uniform(const Workload& workload, const KvAddressing& addressing, const Plan& plan) {
   UniformPlan uniform;
   const auto lists = static_cast<std::size_t>(plan.lists());
-  if (plan.dispatch == schedules::Dispatch::queue || plan.items.empty() || lists != plan.items.size()) return {};
+  if (plan.dispatch == schedules::Dispatch::queue || plan.items.empty() || lists < plan.items.size()) return {};
   if (plan.outputs.empty() || plan.items.size() % plan.outputs.size() != 0) return {};
   if (static_cast<std::int64_t>(plan.items.size() / plan.outputs.size()) > kMost16) return {};
   if (plan.outputs[0].head_count > kMost16) return {};

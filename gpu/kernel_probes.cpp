@@ -71,15 +71,13 @@ class ConfigProbes {
     lists();
     if (!probe_.masked) items_of_rounds(false);
     if (probe_.paged) return;
+    streams();
     waiting();
     queue();
     waves();
     if (probe_.masked) return;  // two queries have two tokens at least, and kernels for single items single queries
     row_items();
-    for (const std::int32_t rounds : {1, probe_.config.stages}) {
-      cold(rounds * round_, false);
-      cold(rounds * round_, true);
-    }
+    for (const bool any_plan : {false, true}) cold(round_, any_plan);
     empty();
     merges();
     table();
@@ -147,6 +145,14 @@ class ConfigProbes {
     options.bytes_per_cycle = kColdBytes;
     options.replays = std::min(options.replays, kColdReplays);
     report(ProbeKind::cold, tokens, seconds(w, plan_of(w, probe_.config, false), any_plan, options), any_plan);
+  }
+
+  /// What a ring takes in from DRAM, after its first rounds.
+  void streams() {
+    const std::int32_t stages = probe_.config.stages;
+    for (const std::int32_t rounds : {stages, stages + kStreamedRounds}) {
+      for (const bool any_plan : {false, true}) cold(rounds * round_, any_plan);
+    }
   }
 
   void lists() {

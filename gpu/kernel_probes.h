@@ -33,7 +33,8 @@ enum class ProbeKind {
   waves,        ///< `count` times as many lists of one item of few tokens as workers are resident, K and V in L2
   row_waves,    ///< waves of items of one row
   /// An item of `count` tokens, K and V in DRAM: of a round; in single CTAs with rings also of the first round of each
-  /// stage, and both by the kernel that runs any plan; without rings also of a chunk for each CTA.
+  /// stage and of kStreamedRounds more, all by the kernel that runs any plan, too; without rings also of a chunk for
+  /// each CTA.
   cold,
   table,     ///< one of two items of different lengths, at most a round: items come from the table
   boxes,     ///< one item of `count` tokens and twice the rows, whose two CTAs take the same keys in boxes
@@ -44,6 +45,8 @@ std::string to_string(ProbeKind kind);
 
 /// Of the probes with items of few tokens: one warp's, and no other's.
 inline constexpr std::int32_t kFewTokens = 16;
+/// Of the probes of a ring that streams from DRAM: whole turns of two, three and four stages.
+inline constexpr std::int32_t kStreamedRounds = 24;
 /// Of the probes of SMs that hold as many CTAs as they can: so few that L2's bandwidth does not limit them.
 inline constexpr std::int32_t kFullSms = 8;
 /// Of the probes of merge kernels: as in any batch, the slowest of many merges counts.

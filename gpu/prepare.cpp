@@ -149,6 +149,15 @@ const Residency& known_residency(const DecodeKernel& kernel, const KernelConfig&
   return known.where;
 }
 
+/// CTAs (clusters) that have something to do: lists behind the last one with items, as a FlashMLA plan of few tiles has
+/// them, need none, unless other plans are to be run by the same launch.
+std::int32_t working_ctas(const Plan& plan, const LaunchOptions& options) {
+  if (plan.dispatch == Dispatch::queue || options.replayable) return plan.ctas();
+  std::int32_t lists = plan.lists();
+  while (lists > 1 && plan.list(lists - 1).empty()) --lists;
+  return lists;
+}
+
 dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig& config, const LaunchOptions& options,
                  const UniformPlan& uniform, std::int32_t row_blocks, const Capacity& capacity) {
   const auto cluster = static_cast<unsigned>(config.cluster);
@@ -158,7 +167,7 @@ dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig&
     const bool swapped = uniform.requests_fastest != 0;
     return {static_cast<unsigned>(uniform.parts) * cluster, swapped ? requests : tiles, swapped ? tiles : requests};
   }
-  std::int32_t workers = plan.ctas();
+  std::int32_t workers = working_ctas(plan, options);
   if (plan.dispatch != Dispatch::queue) workers = std::max(workers, spare_lists_of(capacity, config, options));
   return {static_cast<unsigned>(workers) * cluster, static_cast<unsigned>(row_blocks), 1};
 }
@@ -195,7 +204,7 @@ Launch decode_launch(const Workload& workload, const Plan& plan, const KernelCon
                                  plan.schedule, plan.lists(), plan.workers, to_string(config)));
   }
   const std::int64_t resident = known_residency(kernel, config, known).workers;
-  const std::int64_t workers = static_cast<std::int64_t>(plan.ctas()) * row_blocks;
+  const std::int64_t workers = static_cast<std::int64_t>(working_ctas(plan, options)) * row_blocks;
   if (waits && workers > resident) {
     throw InputError(fmt::format("plan {}: its merge waits for {} workers, but {} are resident with kernel {}",
                                  plan.schedule, workers, resident, to_string(config)));

@@ -197,6 +197,7 @@ void take_single_item_costs(const KernelProfile& kernel, const Workload& workloa
       kernel.single_item_prologue_seconds + (workloads::is_uniform(workload) ? 0 : kernel.table_seconds);
   result.crowd_start_seconds = kernel.single_item_crowd_start_seconds;
   result.first_round_seconds = kernel.single_item_first_round_seconds;
+  result.ring_refill_seconds = kernel.single_item_ring_refill_seconds;
   if (kernel.single_item_merge_seconds >= 0) {
     result.merge_seconds = kernel.single_item_merge_seconds;
     result.merge_seconds_per_split = kernel.single_item_merge_seconds_per_split;

@@ -55,16 +55,6 @@ MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram
   return law;
 }
 
-double row_share(const workloads::Workload& workload, const Machine& machine) {
-  const workloads::Geometry& g = workload.geometry;
-  const bool contiguous = g.kv_heads == 1 || workload.kv.layout == workloads::KvLayout::bhsd;
-  if (machine.row_shares.empty() || contiguous) return 1;
-  const std::int64_t bytes = std::int64_t{g.head_dim} * workloads::bytes_per_element(g.dtype);
-  std::size_t i = 0;
-  for (std::int64_t row = 256; row <= bytes; row *= 2) ++i;
-  return i < machine.row_shares.size() ? machine.row_shares[i] : 1;
-}
-
 double stream_share(const Machine& machine, std::int32_t ctas) {
   const double further = std::clamp(static_cast<double>(ctas) / machine.sms - 1, 0.0, 1.0);
   return 1 - (1 - machine.stream_share) * further;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "simulator/machine.h"
-#include "workloads/workload.h"
 
 namespace splitwave::simulator {
 
@@ -24,7 +23,7 @@ struct MemoryLaw {
   double bytes_in_flight = 0;  ///< of one CTA
   double latency_seconds = 0;  ///< unloaded
   double refill_seconds = 0;   ///< from a byte's arrival to the request that takes its place in the window
-  double passing_seconds = 0;  ///< of a window that comes at once, through its SM's port
+  double passing_seconds = 0;  ///< of a window's turn besides: through its SM's port, of one that comes at once
   double queue_seconds = 0;    ///< W of L(rho) = L0 + W rho / (1 - rho)
   double asymptote = 0;        ///< rho = DRAM bytes/s over this
   double plateau = 0;          ///< most DRAM bytes/s
@@ -43,10 +42,6 @@ struct MemoryLaw {
 /// The law for CTAs with `bytes_in_flight` each, of whose bytes DRAM delivers a share, and a share comes with DRAM's
 /// latency: also those that another CTA is waiting for.
 MemoryLaw memory_law(const Machine& machine, double bytes_in_flight, double dram_share, double waited_share);
-
-/// Share of DRAM's bandwidth that the workload's rows of K and V let through where heads are read out of step: one
-/// token's of one head, which lies between those of other heads, opens a DRAM page of its own for few bytes.
-double row_share(const workloads::Workload& workload, const Machine& machine);
 
 /// What memory delivers, of its bandwidth, to so many CTAs that read a part of their own each (Machine::stream_share):
 /// all of it to one an SM, the share to two and more.

@@ -85,6 +85,7 @@ struct KernelProfile {
   double latency_scale = 1;  ///< its requests' latency over the machine's, which batches of register loads showed
   double queue_scale = 1;    ///< the same of what the latency grows by under load
   double first_round_seconds = 0;  ///< more of the first tile of each stage behind the first one than of later ones
+  double ring_refill_seconds = 0;  ///< of a ring's turn, besides a latency and a tile's arithmetic
   double partial_tile = 1;         ///< share of a tile's arithmetic that a part of one takes however small it is
   bool refills_after_use = false;  ///< a tile is requested when the one in its place has been worked on
   bool shares_tiles = false;   ///< the warps multiply a tile together, and write all or none of each eight rows of it
@@ -95,6 +96,7 @@ struct KernelProfile {
   double table_seconds = 0;                 ///< more of it where the item comes from a table
   double single_item_chain_clocks = 0;      ///< in place of chain_clocks there
   double single_item_first_round_seconds = 0;  ///< in place of first_round_seconds there
+  double single_item_ring_refill_seconds = 0;  ///< in place of ring_refill_seconds there
   /// In place of registers_per_thread and shared_bytes there, if not 0.
   std::int32_t single_item_registers_per_thread = 0;
   std::int64_t single_item_shared_bytes = 0;

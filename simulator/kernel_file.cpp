@@ -111,6 +111,9 @@ void read_config(KernelVariant& variant, Constants& constants) {
   take(kernel.first_round_seconds, constants.optional_number("first_rounds", "ns", 1e-9, -1e6, 1e6));
   take(kernel.single_item_first_round_seconds,
        constants.optional_number("single_item_first_rounds", "ns", 1e-9, -1e6, 1e6));
+  take(kernel.ring_refill_seconds, constants.optional_number("ring_refill", "ns", 1e-9, -1e6, 1e6));
+  take(kernel.single_item_ring_refill_seconds,
+       constants.optional_number("single_item_ring_refill", "ns", 1e-9, -1e6, 1e6));
   take(kernel.single_item_merge_seconds, constants.optional_number("single_item_merge", "ns", 1e-9, 0, 1e6));
   take(kernel.single_item_merge_seconds_per_split,
        constants.optional_number("single_item_merge_per_split", "ns", 1e-9, 0, 1e6));

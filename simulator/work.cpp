@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "simulator/ports.h"
+#include "simulator/rows.h"
 #include "simulator/traffic.h"
 
 namespace splitwave::simulator {
@@ -82,27 +83,6 @@ Shares shares_of(const Workload& workload, const Plan& plan, const Machine& mach
   const auto sum = static_cast<double>(tokens.dram + tokens.together + tokens.l2);
   if (sum <= 0) return {};
   return {static_cast<double>(tokens.dram) / sum, static_cast<double>(tokens.dram + tokens.together) / sum, keeps};
-}
-
-/// Share of the lists beside which the next one reads the same tokens of the request's next KV head, all of one item:
-/// together they read whole rows of the cache.
-double in_step_share(const Workload& workload, const Plan& plan) {
-  const std::int32_t group = workload.geometry.group();
-  std::int32_t in_step = 0;
-  for (std::int32_t list = 0; list + 1 < plan.lists(); ++list) {
-    const std::span<const schedules::Item> one = plan.list(list);
-    const std::span<const schedules::Item> next = plan.list(list + 1);
-    if (one.size() != 1 || next.size() != 1) continue;
-    const schedules::Item& a = one.front();
-    const schedules::Item& b = next.front();
-    const OutputTile& output = plan.outputs[static_cast<std::size_t>(a.output)];
-    const OutputTile& beside = plan.outputs[static_cast<std::size_t>(b.output)];
-    if (a.kv_begin == b.kv_begin && a.kv_end == b.kv_end && output.request == beside.request &&
-        output.head_begin / group != beside.head_begin / group) {
-      ++in_step;
-    }
-  }
-  return plan.lists() > 0 ? static_cast<double>(in_step) / plan.lists() : 0;
 }
 
 /// Counts the outputs' rows and finds the different heights of their tiles.
@@ -257,7 +237,10 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   work.keeps_kv_in_l2 = shares.keeps_kv_in_l2;
   work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
   double rows = row_share(workload, machine);
-  if (rows < 1) rows += in_step_share(workload, plan) * (1 - rows);
+  if (rows < 1) {
+    const Streaming lists{resident_ctas(plan, resident), work.bytes_per_token, bytes_in_flight, port_spread(machine)};
+    rows += in_step_share(workload, plan, lists) * (1 - rows);
+  }
   const std::int32_t readers = std::min(lists_with_tokens(plan), resident_ctas(plan, resident));
   const double delivered = rows * stream_share(machine, readers);
   work.law.plateau *= delivered;
@@ -270,7 +253,8 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   if (kernel.refills_after_use) {
     const double tile_bytes = work.bytes_per_token * kernel.tile_tokens;
     work.law.refill_seconds = work.seconds_per_byte.front().alone * tile_bytes;
-    if (kernel.shares_tiles) work.law.passing_seconds = tile_bytes / work.sm_bytes_per_second;
+    work.law.passing_seconds = kernel.ring_refill_seconds;
+    if (kernel.shares_tiles) work.law.passing_seconds += tile_bytes / work.sm_bytes_per_second;
     // Group kernels' come through the ring, in a stage of their own; latent ones', which have two stages, do not.
     if (kernel.shares_tiles && workload.geometry.kind != workloads::AttentionKind::mla) {
       work.query_stage_bytes = tile_bytes;

@@ -8,9 +8,10 @@
 #include "schedules/cut.h"
 #include "schedules/rules/lean.h"
 #include "simulator/alternatives.h"
-#include "simulator/bandwidth.h"
 #include "simulator/clusters.h"
 #include "simulator/merge.h"
+#include "simulator/ports.h"
+#include "simulator/rows.h"
 #include "simulator/simulate.h"
 #include "simulator/traffic.h"
 
@@ -159,7 +160,17 @@ KernelBounds::Runner& KernelBounds::runner(Use use) {
   return *known;
 }
 
-/// in_step: share of the lists, at most, beside which the next one reads the same tokens of the next head.
+/// What in_step_share() says of so many lists, as far as the plan has them begin together.
+double KernelBounds::in_step(const Runner& runner, double share, std::int64_t lists) const {
+  const simulator::Machine& machine = runner.clusters ? *runner.clusters : machine_;
+  const simulator::Streaming streaming{1, runner.work.bytes_per_token, runner.work.law.bytes_in_flight,
+                                       simulator::port_spread(machine)};
+  const double list_bytes =
+      block_tokens_ * runner.work.bytes_per_token / static_cast<double>(std::max<std::int64_t>(1, lists));
+  return share * simulator::together_share(streaming, list_bytes);
+}
+
+/// in_step: share of what is read, at most, for which another list reads the same tokens of the next head.
 LeastTime KernelBounds::time_of(Runner& runner, double in_step, std::int64_t resident) const {
   const double rows = simulator::row_share(workload_, machine_);
   const double faster = rows < 1 ? 1 + in_step * (1 - rows) / rows : 1;
@@ -216,7 +227,7 @@ Bound KernelBounds::whole() {
   if (facts_.outputs == 0) return {};
   Runner& one = runner(facts_.single_query ? Use::single : Use::any);
   const std::int64_t lists = facts_.outputs * blocks_;
-  LeastTime time = time_of(one, all_in_step());  // the heads of a request are side by side
+  LeastTime time = time_of(one, in_step(one, 1, lists));  // the heads of a request are side by side
   if (facts_.windowed) {
     time.add_items(lists, block_tokens_, 0, block_tokens_ / static_cast<double>(lists));
   } else {
@@ -232,7 +243,7 @@ Bound KernelBounds::splits(std::int32_t splits, Merging merging) {
   if (facts_.windowed) return shares(merging);
   const std::int64_t lists = facts_.outputs * parts * blocks_;
   Runner& one = runner(merging == Merging::host_cta ? Use::waiting : Use::single);
-  LeastTime time = time_of(one, 0);
+  LeastTime time = time_of(one, in_step(one, lists <= one.workers ? 1 : 0, lists));
   time.add_items(lists, block_tokens_, static_cast<double>(facts_.longest - (parts - 1) * tokens),
                  static_cast<double>(tokens));
   const double traffic = merging == Merging::kernel ? traffic_seconds(facts_.outputs * parts) : 0;
@@ -246,7 +257,8 @@ Bound KernelBounds::pieces(const Pieces& pieces, Merging merging) {
   Runner& one = runner(one_each ? Use::single : use_of(merging));
   const std::int64_t lists = pieces.lists * blocks_;
   const auto whole = static_cast<double>(pieces.whole * facts_.heads);
-  LeastTime time = time_of(one, all_in_step() * whole / static_cast<double>(pieces.lists));
+  const double beside = lists <= one.workers ? 1 : whole / static_cast<double>(pieces.lists);
+  LeastTime time = time_of(one, in_step(one, beside, lists));
   time.add_items(lists, block_tokens_, facts_.single_query ? pieces.shortest : 0,
                  std::min(pieces.tokens, facts_.longest));
   return bound_of(pieces, time.parts(lists, one.kernel.prologue_seconds), lists, merging);
@@ -255,8 +267,8 @@ Bound KernelBounds::pieces(const Pieces& pieces, Merging merging) {
 Bound KernelBounds::heads(const Pieces& pieces, Merging merging) {
   if (facts_.windowed || pieces.lists == 0) return shares(merging);
   Runner& one = runner(Use::heads);
-  LeastTime time = time_of(one, 1);
   const std::int64_t lists = pieces.lists * facts_.group;
+  LeastTime time = time_of(one, in_step(one, 1, lists));
   time.add_items(lists, facts_.tokens * facts_.group, 0, std::min(pieces.tokens, facts_.longest));
   return bound_of(pieces, time.parts(lists, one.kernel.prologue_seconds), lists, merging);
 }
@@ -273,7 +285,7 @@ Bound KernelBounds::lean(std::int32_t tile_tokens, Merging merging) {
   if (lists == 0) return {};
   Runner& one = runner(use_of(merging));
   const bool several = 2.0 * facts_.longest * static_cast<double>(lists) < block_tokens_;
-  LeastTime time = time_of(one, several ? 0 : all_in_step());
+  LeastTime time = time_of(one, in_step(one, several ? 0 : 1, lists));
   time.add_equal(lists, block_tokens_, static_cast<double>(facts_.outputs * blocks_));
   const std::int64_t parts =
       schedules::ceil_div(schedules::ceil_div(facts_.longest, tile_tokens), schedules::ceil_div(tiles, lists));
@@ -289,17 +301,12 @@ double KernelBounds::expected_merge_seconds(Merging merging) {
   return merge_seconds(static_cast<std::int64_t>(std::ceil(facts_.longest / share)), merging);
 }
 
-/// Beside the last head of a request lies another request's, or other tokens.
-double KernelBounds::all_in_step() const {
-  return static_cast<double>(facts_.heads - 1) / facts_.heads;
-}
-
 /// As many lists as there are workers, if they come out equally long.
 simulator::LeastParts KernelBounds::share_parts(std::int64_t workers, Use use) {
   Runner& one = runner(use);
   // Lists of several items are not in step.
   const bool several = 2.0 * facts_.longest * static_cast<double>(workers) < block_tokens_;
-  LeastTime time = time_of(one, several ? 0 : all_in_step(), workers);
+  LeastTime time = time_of(one, in_step(one, several ? 0 : 1, workers), workers);
   time.add_equal(workers, block_tokens_, static_cast<double>(facts_.outputs * blocks_));
   return time.parts(1, one.kernel.prologue_seconds);  // there may be fewer lists, which crowd the start less
 }
@@ -318,15 +325,15 @@ Bound KernelBounds::shares(Merging merging) {
 }
 
 Bound KernelBounds::lists(Merging merging, bool heads_in_step) {
-  const bool in_step = heads_in_step || facts_.outputs == facts_.heads;
+  const double in_step = heads_in_step || facts_.outputs == facts_.heads ? 1 : 0;
   const double further_start = runner(Use::any).kernel.prologue_seconds;
-  return bound_of(list_parts(workers_, further_start, in_step ? all_in_step() : 0), 0, expected_merge_seconds(merging));
+  return bound_of(list_parts(workers_, further_start, in_step), 0, expected_merge_seconds(merging));
 }
 
 Bound KernelBounds::queue(Merging merging) {
   const KernelProfile& kernel = runner(Use::any).kernel;
   const std::int64_t workers = std::min<std::int64_t>(workers_, machine_.sms);
-  simulator::LeastParts parts = list_parts(workers, kernel.queue_list_seconds + kernel.item_seconds, all_in_step());
+  simulator::LeastParts parts = list_parts(workers, kernel.queue_list_seconds + kernel.item_seconds, 1);
   // It begins with the longest outputs, whose merges inside the kernel the others hide.
   parts.ends = simulator::LeastParts::Ends::longest_first;
   return bound_of(parts, 0, merging == Merging::kernel ? expected_merge_seconds(merging) : 0);

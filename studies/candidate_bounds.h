@@ -113,7 +113,7 @@ class KernelBounds {
   Runner& runner(Use use);
   simulator::LeastParts share_parts(std::int64_t workers, Use use);
   simulator::LeastParts list_parts(std::int64_t workers, double further_start, double in_step);
-  double all_in_step() const;
+  double in_step(const Runner& runner, double share, std::int64_t lists) const;
   double expected_merge_seconds(Merging merging);
   simulator::LeastTime time_of(Runner& runner, double in_step, std::int64_t resident) const;
   simulator::LeastTime time_of(Runner& runner, double in_step) const {

@@ -201,10 +201,16 @@ class Writer {
     if (const std::optional<double> boxes = times_.box_chain()) add_clocks("box_chain_clocks", *boxes, round);
     full_sms();
     add("first_rounds", "ns", rounded(times_.first_rounds(true)));
+    refill("ring_refill", true);
     partial_tile();
     if (!probed_.resources.front().single_item) return;
     add_clocks("single_item_chain_clocks", times_.chain(1, false), round);
     add("single_item_first_rounds", "ns", rounded(times_.first_rounds(false)));
+    refill("single_item_ring_refill", false);
+  }
+
+  void refill(const char* key, bool any_plan) {
+    if (const auto ns = rounds_.ring_refill(any_plan, shares_tiles())) add(key, "ns", rounded(*ns));
   }
 
   /// What an SM takes for a token where it holds as many CTAs as fit. Nothing where that is one, or could not be

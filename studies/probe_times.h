@@ -43,13 +43,22 @@ class ProbeTimes {
     config.cluster = cluster;
     return gpu::round_tokens(config);
   }
-  /// A round's arithmetic, of the eight after each stage's first one.
+  /// A round's arithmetic, of the eight after each stage's first one. What comes from DRAM may take less than what
+  /// comes from L2, all of whose warps ask at the same time.
   double chain(std::int32_t cluster, bool any_plan, bool paged = false,
                gpu::ProbeKind kind = gpu::ProbeKind::item) const {
-    const std::int32_t tokens = round(cluster);
-    return (at(cluster, any_plan, kind, (probed_.config.stages + 8) * tokens, paged) -
-            at(cluster, any_plan, kind, probed_.config.stages * tokens, paged)) /
-           8;
+    const std::optional<double> streamed = streamed_round(any_plan);
+    const double sooner = streamed ? std::max(0.0, chain_in_l2(1, any_plan, false, kind) - *streamed) : 0;
+    return chain_in_l2(cluster, any_plan, paged, kind) - sooner;
+  }
+  /// A round of a lone worker that streams from DRAM. Nothing of points without such probes.
+  std::optional<double> streamed_round(bool any_plan) const {
+    const std::int32_t before = probed_.config.stages * round(1);
+    const std::int32_t after = before + gpu::kStreamedRounds * round(1);
+    const std::optional<double> less = find(1, any_plan, gpu::ProbeKind::cold, before);
+    const std::optional<double> more = find(1, any_plan, gpu::ProbeKind::cold, after);
+    if (!less || !more) return std::nullopt;
+    return (*more - *less) / gpu::kStreamedRounds;
   }
   /// The same with keys in boxes. Nothing of points without such probes.
   std::optional<double> box_chain() const {
@@ -61,10 +70,9 @@ class ProbeTimes {
   double first_rounds(bool any_plan) const {
     const std::int32_t all = probed_.config.stages * round(1);
     const std::int32_t further = probed_.config.stages - 1;
+    const std::optional<double> one = find(1, any_plan, gpu::ProbeKind::cold, round(1));
     const std::optional<double> cold = find(1, any_plan, gpu::ProbeKind::cold, all);
-    if (cold) {
-      return (*cold - at(1, any_plan, gpu::ProbeKind::cold, round(1))) / further - chain(1, any_plan);
-    }
+    if (one && cold) return (*cold - *one) / further - chain(1, any_plan);
     const double rounds = at(1, any_plan, gpu::ProbeKind::item, all) - at(1, any_plan, gpu::ProbeKind::item, round(1));
     return std::max(0.0, rounds / further - chain(1, any_plan));
   }
@@ -90,6 +98,13 @@ class ProbeTimes {
   }
 
  private:
+  double chain_in_l2(std::int32_t cluster, bool any_plan, bool paged, gpu::ProbeKind kind) const {
+    const std::int32_t tokens = round(cluster);
+    return (at(cluster, any_plan, kind, (probed_.config.stages + 8) * tokens, paged) -
+            at(cluster, any_plan, kind, probed_.config.stages * tokens, paged)) /
+           8;
+  }
+
   const ProbedConfig& probed_;
   bool waits_ = false;
 };

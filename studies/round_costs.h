@@ -36,6 +36,19 @@ class RoundCosts {
     return bytes / std::min(window, base_.sm_bytes_per_second * 1e-9);
   }
 
+  /// What a turn of a lone ring that streams from DRAM takes besides a latency, a window's way through the SM's port
+  /// where warps share tiles, and a round's arithmetic. 0 where these say that arithmetic is the limit. Nothing of
+  /// points without such probes.
+  std::optional<double> ring_refill(bool any_plan, bool shares_tiles) const {
+    const std::optional<double> round = times_.streamed_round(any_plan);
+    if (!round) return std::nullopt;
+    const double chain = times_.chain(1, any_plan);
+    const double passing = shares_tiles ? round_bytes(1) / base_.sm_bytes_per_second * 1e9 : 0;
+    const double turn = latency() + farther() + passing + chain;
+    const double stages = probed_.config.stages;
+    return turn < kArithmeticBound * stages * chain ? 0 : stages * *round - turn;
+  }
+
   /// What an item of a round takes besides its round, its latency and the launch.
   double around(std::int32_t cluster, bool any_plan) const {
     return times_.at(cluster, any_plan, gpu::ProbeKind::item, times_.round(cluster)) - times_.chain(cluster, any_plan) -
@@ -59,6 +72,9 @@ class RoundCosts {
   }
 
  private:
+  /// Share of the arithmetic of a turn's rounds up to which a latency hides behind it.
+  static constexpr double kArithmeticBound = 0.9;
+
   const ProbedConfig& probed_;
   const ProbeBase& base_;
   ProbeTimes times_;

@@ -117,6 +117,24 @@ TEST_F(DecoderPlans, UniformPlansUploadNoItems) {
   EXPECT_EQ(uploaded(ragged, "fixed-split:3+last_arriver"), 6 * static_cast<std::int64_t>(sizeof(DeviceItem)));
 }
 
+TEST_F(DecoderPlans, ListsBehindTheLastItemGetNoCta) {
+  const Workload w = testing::decode("few", testing::geometry(4, 1, 64), {2000, 300, 1999});
+  const KernelConfig v = config_for(w);
+  Plan plan = plan_of(w, v, "fixed-split:3+last_arriver");
+  const std::int32_t working = plan.lists();
+  DeviceTensors tensors = DeviceTensors::generate(w, 1);
+  const HostResult expected = [&] {
+    Decoder decoder(capacity_of(w, plan, v));
+    decoder.set_plan(w, tensors.addressing(), plan, v);
+    return launched(decoder, tensors);
+  }();
+  plan.cta_begin.resize(plan.cta_begin.size() + 50, plan.cta_begin.back());
+  Decoder decoder(capacity_of(w, plan, v));
+  decoder.set_plan(w, tensors.addressing(), plan, v);
+  EXPECT_EQ(decoder.ctas(), working);
+  EXPECT_TRUE(same_bits(launched(decoder, tensors), expected));
+}
+
 TEST_F(DecoderPlans, WithoutItsMergeKernelNoSplitOutputIsWritten) {
   const Workload w = testing::decode("split", testing::geometry(4, 1, 64), {2000, 2000});
   const KernelConfig v = config_for(w);

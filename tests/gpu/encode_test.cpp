@@ -160,6 +160,20 @@ TEST(Encode, PartsOfOneTileMoreThanTheOthersAreUniform) {
   EXPECT_EQ(uniform->longer_parts, 1);
 }
 
+TEST(Encode, EmptyListsBehindTheOthersNeedNoCta) {
+  const Workload w = testing::decode("few", testing::geometry(24, 1, 128), {436, 436, 436});
+  Plan plan = schedules::make_plan("fixed-split:2", w, schedules::Grid{132, 1, 0, 64});
+  const std::optional<UniformPlan> without = as_uniform(w, dense_addressing(w), plan);
+  plan.cta_begin.resize(133, static_cast<std::int32_t>(plan.items.size()));
+  ASSERT_EQ(plan.lists(), 132);
+  const std::optional<UniformPlan> with = as_uniform(w, dense_addressing(w), plan);
+  ASSERT_TRUE(without && with);
+  EXPECT_EQ(with->parts, without->parts);
+  EXPECT_EQ(with->tiles_per_part, without->tiles_per_part);
+  plan.cta_begin[2] = plan.cta_begin[1];  // and the third has two
+  EXPECT_FALSE(as_uniform(w, dense_addressing(w), plan));
+}
+
 TEST(Encode, OtherPlansAreNotUniform) {
   const workloads::Geometry llama = testing::geometry(32, 8, 128);
   const Workload ragged = testing::decode("ragged", llama, {1000, 999});

@@ -97,26 +97,6 @@ TEST(Bandwidth, BytesFromL2DoNotLoadDram) {
   EXPECT_NEAR(classes[0].rate, 5, 1e-9);
 }
 
-TEST(Bandwidth, RowsBetweenOtherHeadsLetLessThrough) {
-  Machine machine;
-  workloads::Workload workload;
-  workload.geometry.kv_heads = 8;
-  EXPECT_EQ(row_share(workload, machine), 1) << "nothing is known";
-  machine.row_shares = {0.9, 0.95, 0.98};
-  for (const auto& [head_dim, share] : {std::pair{64, 0.9}, {128, 0.95}, {192, 0.95}, {256, 0.98}, {512, 1.0}}) {
-    workload.geometry.head_dim = head_dim;
-    EXPECT_EQ(row_share(workload, machine), share) << head_dim;
-  }
-  workload.geometry.head_dim = 64;
-  workload.geometry.dtype = workloads::Dtype::f32;
-  EXPECT_EQ(row_share(workload, machine), 0.95) << "256 bytes";
-  workload.kv.layout = workloads::KvLayout::bhsd;
-  EXPECT_EQ(row_share(workload, machine), 1);
-  workload.kv.layout = workloads::KvLayout::paged;
-  workload.geometry.kv_heads = 1;
-  EXPECT_EQ(row_share(workload, machine), 1) << "a head's rows lie side by side";
-}
-
 TEST(Bandwidth, TwoStreamsOfAnSmLetLessThrough) {
   Machine machine;
   machine.sms = 100;

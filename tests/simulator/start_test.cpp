@@ -75,6 +75,22 @@ TEST(Start, ATileThatWarpsShareIsAskedForAnewOnceAllOfItIsThere) {
   EXPECT_NEAR(further_shared, further * 1.4 / 1.2, kTolerance * kUs);
 }
 
+TEST(Start, ATurnOfARingTakesWhatAProbeShowedBesides) {
+  const auto times = [&](double refill_us) {
+    KernelProfile kernel = ring(20);
+    kernel.ring_refill_seconds = refill_us * kUs;
+    const double first = seconds(20, kernel);
+    return std::pair(first, seconds(200, kernel) - first);
+  };
+  const auto [first, further] = times(0);  // 1.2 us from request to request
+  const auto [first_later, further_later] = times(0.3);
+  const auto [first_sooner, further_sooner] = times(-0.3);
+  EXPECT_NEAR(first_later, first, kTolerance * kUs) << "the first tiles wait for nothing";
+  EXPECT_NEAR(further_later, further * 1.5 / 1.2, kTolerance * kUs);
+  EXPECT_NEAR(first_sooner, first, kTolerance * kUs);
+  EXPECT_NEAR(further_sooner, further * 0.9 / 1.2, kTolerance * kUs);
+}
+
 TEST(Start, AWindowOfOneTileDoesNotComeBeforeItIsAskedFor) {
   KernelProfile kernel = ring(200);
   kernel.bytes_in_flight = 10'000;
