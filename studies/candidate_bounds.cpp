@@ -149,6 +149,7 @@ KernelBounds::Runner KernelBounds::make_runner(Use use) const {
     law.queue_seconds = 0;
     law.dram_share = 0;
   }
+  runner.drift = simulator::port_spread(machine);
   runner.plateau = law.plateau;
   runner.asymptote = law.asymptote;
   return runner;
@@ -162,9 +163,7 @@ KernelBounds::Runner& KernelBounds::runner(Use use) {
 
 /// What in_step_share() says of so many lists, as far as the plan has them begin together.
 double KernelBounds::in_step(const Runner& runner, double share, std::int64_t lists) const {
-  const simulator::Machine& machine = runner.clusters ? *runner.clusters : machine_;
-  const simulator::Streaming streaming{1, runner.work.bytes_per_token, runner.work.law.bytes_in_flight,
-                                       simulator::port_spread(machine)};
+  const simulator::Streaming streaming{1, runner.work.bytes_per_token, runner.work.law.bytes_in_flight, runner.drift};
   const double list_bytes =
       block_tokens_ * runner.work.bytes_per_token / static_cast<double>(std::max<std::int64_t>(1, lists));
   return share * simulator::together_share(streaming, list_bytes);

@@ -101,6 +101,7 @@ class KernelBounds {
     std::optional<simulator::Machine> clusters;  ///< whose SMs are clusters
     std::int32_t per_sm = 1;
     std::int64_t workers = 0;
+    double drift = 0;    ///< simulator::Streaming
     double plateau = 0;  ///< and asymptote, where no heads are read in step
     double asymptote = 0;
   };
