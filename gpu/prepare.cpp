@@ -149,13 +149,11 @@ const Residency& known_residency(const DecodeKernel& kernel, const KernelConfig&
   return known.where;
 }
 
-/// CTAs (clusters) that have something to do: lists behind the last one with items, as a FlashMLA plan of few tiles has
-/// them, need none, unless other plans are to be run by the same launch.
+/// CTAs (clusters) to launch: none for lists behind the last one with items, as a FlashMLA plan of few tiles has them,
+/// unless other plans are to be run by the same launch.
 std::int32_t working_ctas(const Plan& plan, const LaunchOptions& options) {
-  if (plan.dispatch == Dispatch::queue || options.replayable) return plan.ctas();
-  std::int32_t lists = plan.lists();
-  while (lists > 1 && plan.list(lists - 1).empty()) --lists;
-  return lists;
+  const bool all = plan.dispatch == Dispatch::queue || options.replayable;
+  return all ? plan.ctas() : schedules::working_lists(plan, plan.lists());
 }
 
 dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig& config, const LaunchOptions& options,

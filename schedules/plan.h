@@ -94,6 +94,13 @@ struct Plan {
   bool operator==(const Plan&) const = default;
 };
 
+/// Of the first so many lists, those up to the last one that has items, and one at least if there is any: a CTA behind
+/// them has nothing to do.
+inline std::int32_t working_lists(const Plan& plan, std::int32_t lists) {
+  while (lists > 1 && plan.list(lists - 1).empty()) --lists;
+  return lists;
+}
+
 /// KV positions that the rows of an output tile may attend to: the range its items partition.
 workloads::KvRange kv_range(const workloads::Workload& workload, const OutputTile& output);
 

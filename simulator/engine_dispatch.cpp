@@ -143,8 +143,7 @@ void Engine::start_first_wave() {
   const double launched = launch_seconds(*machine_, *kernel_);
   dispatcher_free_ = launched + first_wave * machine_->launch_seconds_per_cta;
   // CTAs that have no item, behind the last that has one, delay nobody.
-  std::int32_t working = first_wave;
-  while (working > 1 && plan_->list(working - 1).empty()) --working;
+  const std::int32_t working = schedules::working_lists(*plan_, first_wave);
   now_ = launched + working * machine_->launch_seconds_per_cta;
   result_->slot_seconds.launch = machine_->sms * per_sm * launched + first_wave * (now_ - launched);
   next_list_ = first_wave;

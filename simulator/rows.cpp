@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/rows.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <span>
 
@@ -15,7 +14,7 @@ using workloads::Workload;
 namespace {
 
 /// Whether two lists of one item read the same tokens of one request by different KV heads.
-bool share_rows(const Plan& plan, std::int32_t group, std::int32_t list, std::int32_t other) {
+bool share_rows(const Workload& workload, const Plan& plan, std::int32_t list, std::int32_t other) {
   const std::span<const Item> one = plan.list(list);
   const std::span<const Item> two = plan.list(other);
   if (one.size() != 1 || two.size() != 1) return false;
@@ -24,13 +23,13 @@ bool share_rows(const Plan& plan, std::int32_t group, std::int32_t list, std::in
   const OutputTile& output = plan.outputs[static_cast<std::size_t>(a.output)];
   const OutputTile& beside = plan.outputs[static_cast<std::size_t>(b.output)];
   return a.kv_begin == b.kv_begin && a.kv_end == b.kv_end && output.request == beside.request &&
-         output.head_begin / group != beside.head_begin / group;
+         schedules::kv_head(workload, output) != schedules::kv_head(workload, beside);
 }
 
 /// How far behind its list number 0 a plan has the first that shares rows with it; 1 if none does.
-std::int32_t distance_of_sharers(const Plan& plan, std::int32_t group) {
+std::int32_t distance_of_sharers(const Workload& workload, const Plan& plan) {
   for (std::int32_t other = 1; other < plan.lists(); ++other) {
-    if (share_rows(plan, group, 0, other)) return other;
+    if (share_rows(workload, plan, 0, other)) return other;
   }
   return 1;
 }
@@ -53,13 +52,12 @@ double together_share(const Streaming& streaming, double list_bytes) {
 }
 
 double in_step_share(const Workload& workload, const Plan& plan, const Streaming& streaming) {
-  const std::int32_t group = workload.geometry.group();
   const std::int32_t lists = plan.lists();
-  const std::int32_t distance = lists <= streaming.resident ? distance_of_sharers(plan, group) : 1;
+  const std::int32_t distance = lists <= streaming.resident ? distance_of_sharers(workload, plan) : 1;
   std::int32_t in_step = 0;
   for (std::int32_t list = 0; list < lists; ++list) {
-    const bool next = list + distance < lists && share_rows(plan, group, list, list + distance);
-    if (next || (list >= distance && share_rows(plan, group, list - distance, list))) ++in_step;
+    const bool next = list + distance < lists && share_rows(workload, plan, list, list + distance);
+    if (next || (list >= distance && share_rows(workload, plan, list - distance, list))) ++in_step;
   }
   if (in_step == 0) return 0;
   std::int64_t tokens = 0;

@@ -11,7 +11,6 @@
 #include "simulator/clusters.h"
 #include "simulator/merge.h"
 #include "simulator/ports.h"
-#include "simulator/rows.h"
 #include "simulator/simulate.h"
 #include "simulator/traffic.h"
 
@@ -149,7 +148,8 @@ KernelBounds::Runner KernelBounds::make_runner(Use use) const {
     law.queue_seconds = 0;
     law.dram_share = 0;
   }
-  runner.drift = simulator::port_spread(machine);
+  runner.streaming = {static_cast<std::int32_t>(runner.workers), runner.work.bytes_per_token, law.bytes_in_flight,
+                      simulator::port_spread(machine)};
   runner.plateau = law.plateau;
   runner.asymptote = law.asymptote;
   return runner;
@@ -161,12 +161,13 @@ KernelBounds::Runner& KernelBounds::runner(Use use) {
   return *known;
 }
 
-/// What in_step_share() says of so many lists, as far as the plan has them begin together.
-double KernelBounds::in_step(const Runner& runner, double share, std::int64_t lists) const {
-  const simulator::Streaming streaming{1, runner.work.bytes_per_token, runner.work.law.bytes_in_flight, runner.drift};
-  const double list_bytes =
-      block_tokens_ * runner.work.bytes_per_token / static_cast<double>(std::max<std::int64_t>(1, lists));
-  return share * simulator::together_share(streaming, list_bytes);
+/// What in_step_share() says at most of so many lists of one item. neighbours: share of them beside which the next one
+/// reads the same tokens of the next head.
+double KernelBounds::in_step(const Runner& runner, double neighbours, std::int64_t lists) const {
+  const double together = lists <= runner.workers ? 1 : neighbours;
+  const double all_bytes = block_tokens_ * runner.work.bytes_per_token;
+  const double list_bytes = all_bytes / static_cast<double>(std::max<std::int64_t>(1, lists));
+  return together * simulator::together_share(runner.streaming, list_bytes);
 }
 
 /// in_step: share of what is read, at most, for which another list reads the same tokens of the next head.
@@ -242,7 +243,7 @@ Bound KernelBounds::splits(std::int32_t splits, Merging merging) {
   if (facts_.windowed) return shares(merging);
   const std::int64_t lists = facts_.outputs * parts * blocks_;
   Runner& one = runner(merging == Merging::host_cta ? Use::waiting : Use::single);
-  LeastTime time = time_of(one, in_step(one, lists <= one.workers ? 1 : 0, lists));
+  LeastTime time = time_of(one, in_step(one, 0, lists));
   time.add_items(lists, block_tokens_, static_cast<double>(facts_.longest - (parts - 1) * tokens),
                  static_cast<double>(tokens));
   const double traffic = merging == Merging::kernel ? traffic_seconds(facts_.outputs * parts) : 0;
@@ -256,8 +257,7 @@ Bound KernelBounds::pieces(const Pieces& pieces, Merging merging) {
   Runner& one = runner(one_each ? Use::single : use_of(merging));
   const std::int64_t lists = pieces.lists * blocks_;
   const auto whole = static_cast<double>(pieces.whole * facts_.heads);
-  const double beside = lists <= one.workers ? 1 : whole / static_cast<double>(pieces.lists);
-  LeastTime time = time_of(one, in_step(one, beside, lists));
+  LeastTime time = time_of(one, in_step(one, whole / static_cast<double>(pieces.lists), lists));
   time.add_items(lists, block_tokens_, facts_.single_query ? pieces.shortest : 0,
                  std::min(pieces.tokens, facts_.longest));
   return bound_of(pieces, time.parts(lists, one.kernel.prologue_seconds), lists, merging);
@@ -284,7 +284,7 @@ Bound KernelBounds::lean(std::int32_t tile_tokens, Merging merging) {
   if (lists == 0) return {};
   Runner& one = runner(use_of(merging));
   const bool several = 2.0 * facts_.longest * static_cast<double>(lists) < block_tokens_;
-  LeastTime time = time_of(one, in_step(one, several ? 0 : 1, lists));
+  LeastTime time = time_of(one, several ? 0 : in_step(one, 1, lists));
   time.add_equal(lists, block_tokens_, static_cast<double>(facts_.outputs * blocks_));
   const std::int64_t parts =
       schedules::ceil_div(schedules::ceil_div(facts_.longest, tile_tokens), schedules::ceil_div(tiles, lists));
@@ -305,7 +305,7 @@ simulator::LeastParts KernelBounds::share_parts(std::int64_t workers, Use use) {
   Runner& one = runner(use);
   // Lists of several items are not in step.
   const bool several = 2.0 * facts_.longest * static_cast<double>(workers) < block_tokens_;
-  LeastTime time = time_of(one, in_step(one, several ? 0 : 1, workers), workers);
+  LeastTime time = time_of(one, several ? 0 : in_step(one, 1, workers), workers);
   time.add_equal(workers, block_tokens_, static_cast<double>(facts_.outputs * blocks_));
   return time.parts(1, one.kernel.prologue_seconds);  // there may be fewer lists, which crowd the start less
 }

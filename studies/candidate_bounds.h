@@ -10,6 +10,7 @@
 #include "simulator/kernel.h"
 #include "simulator/least_time.h"
 #include "simulator/machine.h"
+#include "simulator/rows.h"
 #include "simulator/work.h"
 #include "workloads/workload.h"
 
@@ -101,7 +102,7 @@ class KernelBounds {
     std::optional<simulator::Machine> clusters;  ///< whose SMs are clusters
     std::int32_t per_sm = 1;
     std::int64_t workers = 0;
-    double drift = 0;    ///< simulator::Streaming
+    simulator::Streaming streaming;
     double plateau = 0;  ///< and asymptote, where no heads are read in step
     double asymptote = 0;
   };
@@ -114,7 +115,7 @@ class KernelBounds {
   Runner& runner(Use use);
   simulator::LeastParts share_parts(std::int64_t workers, Use use);
   simulator::LeastParts list_parts(std::int64_t workers, double further_start, double in_step);
-  double in_step(const Runner& runner, double share, std::int64_t lists) const;
+  double in_step(const Runner& runner, double neighbours, std::int64_t lists) const;
   double expected_merge_seconds(Merging merging);
   simulator::LeastTime time_of(Runner& runner, double in_step, std::int64_t resident) const;
   simulator::LeastTime time_of(Runner& runner, double in_step) const {

@@ -2,8 +2,6 @@
 // What probes of a lone ring that streams from DRAM say of its turns. No device is needed.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "studies/round_costs.h"
 
 namespace splitwave::studies {
