@@ -7,7 +7,7 @@
 namespace splitwave::studies {
 namespace {
 
-constexpr double kNs = 1e-9;
+constexpr double kSecondsPerNs = 1e-9;
 constexpr double kLatencyOfL2 = 180, kFarther = 250, kSmOfDram = 160;
 constexpr std::int32_t kRound = 64;
 
@@ -23,7 +23,7 @@ ProbedConfig ring(std::int32_t stages, double chain, double streamed) {
     probe.kind = kind;
     probe.count = rounds * kRound;
     probe.any_plan = true;
-    probe.seconds = ns * kNs;
+    probe.seconds = ns * kSecondsPerNs;
     probed.probes.push_back(probe);
   };
   for (const std::int32_t rounds : {stages, stages + 8}) add(gpu::ProbeKind::item, rounds, 2000 + rounds * chain);
@@ -36,8 +36,8 @@ ProbedConfig ring(std::int32_t stages, double chain, double streamed) {
 
 ProbeBase base() {
   ProbeBase base;
-  base.ring_l2_seconds = kLatencyOfL2 * kNs;
-  base.farther_seconds = kFarther * kNs;
+  base.ring_l2_seconds = kLatencyOfL2 * kSecondsPerNs;
+  base.farther_seconds = kFarther * kSecondsPerNs;
   base.sm_bytes_per_second = kSmOfDram * 1e9;
   return base;
 }
