@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/clusters.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -13,20 +15,47 @@ const std::vector<std::int32_t>& groups_for(const Machine& machine, std::int32_t
   return whole ? machine.sms_per_gpc : machine.cluster_sms_per_gpc;
 }
 
-/// Pairs of SMs of one TPC, which are behind one port.
+/// The SMs of each GPC, ascending; one group of all where it is not known.
+std::vector<std::vector<std::int32_t>> sms_by_gpc(const Machine& machine) {
+  std::vector<std::vector<std::int32_t>> result(machine.gpc_of_sm.empty() ? 1 : machine.sms_per_gpc.size());
+  for (std::int32_t sm = 0; sm < machine.sms; ++sm) {
+    const std::size_t gpc =
+        machine.gpc_of_sm.empty() ? 0 : static_cast<std::size_t>(machine.gpc_of_sm[static_cast<std::size_t>(sm)]);
+    result[gpc].push_back(sm);
+  }
+  return result;
+}
+
+/// Pairs of SMs of one TPC, which are behind one port: two that follow each other in their GPC, of which a partition
+/// has the first ones. An SM that is left over in its GPC is a place of its own as far as `result` has more than pairs.
 void pair_up(const Machine& machine, Machine& result) {
+  std::vector<std::int32_t> firsts;
+  std::vector<std::int32_t> left;
+  std::vector<std::int32_t> first_of(static_cast<std::size_t>(machine.sms), -1);
+  for (const std::vector<std::int32_t>& sms : sms_by_gpc(machine)) {
+    for (std::size_t i = 0; i < sms.size(); i += 2) {
+      const bool pair = i + 1 < sms.size();
+      (pair ? firsts : left).push_back(sms[i]);
+      first_of[static_cast<std::size_t>(sms[i])] = sms[i];
+      if (pair) first_of[static_cast<std::size_t>(sms[i + 1])] = sms[i];
+    }
+  }
+  left.resize(std::min(left.size(), static_cast<std::size_t>(result.sms) - firsts.size()));
+  firsts.insert(firsts.end(), left.begin(), left.end());
+  std::sort(firsts.begin(), firsts.end());
   result.port_of_sm.clear();
   result.side_of_sm.clear();
-  for (std::size_t sm = 0; sm + 1 < machine.port_of_sm.size(); sm += 2) {
-    result.port_of_sm.push_back(machine.port_of_sm[sm]);
-    if (!machine.side_of_sm.empty()) result.side_of_sm.push_back(machine.side_of_sm[sm]);
+  std::vector<std::int32_t> place_of(static_cast<std::size_t>(machine.sms), -1);
+  for (std::size_t place = 0; place < firsts.size(); ++place) {
+    const auto first = static_cast<std::size_t>(firsts[place]);
+    place_of[first] = static_cast<std::int32_t>(place);
+    result.port_of_sm.push_back(machine.port_of_sm[first]);
+    if (!machine.side_of_sm.empty()) result.side_of_sm.push_back(machine.side_of_sm[first]);
   }
   result.dispatch_order.clear();
-  std::vector<bool> placed(machine.dispatch_order.size() / 2 + 1, false);
   for (const std::int32_t sm : machine.dispatch_order) {
-    const auto pair = static_cast<std::size_t>(sm / 2);
-    if (!placed[pair]) result.dispatch_order.push_back(sm / 2);
-    placed[pair] = true;
+    std::int32_t& place = place_of[static_cast<std::size_t>(first_of[static_cast<std::size_t>(sm)])];
+    if (place >= 0) result.dispatch_order.push_back(std::exchange(place, -1));
   }
 }
 
@@ -75,8 +104,10 @@ Machine clustered(const Machine& machine, std::int32_t cluster, std::int32_t per
   result.fp32_lanes *= cluster;
   result.shared_bytes_per_clock *= cluster;
   result.launch_seconds_per_cta *= cluster;
-  if (machine.port_of_sm.empty()) return result;
-  if (cluster == 2) {
+  if (machine.port_of_sm.empty()) {
+    result.side_of_sm.clear();
+    result.dispatch_order.clear();
+  } else if (cluster == 2) {
     pair_up(machine, result);
   } else {
     spread_over_gpcs(machine, cluster, result);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cctype>
 #include <cstdlib>
+#include <functional>
 #include <numeric>
 #include <span>
 
@@ -77,13 +78,21 @@ void check_by_sm(const Machine& machine, const Constants& constants) {
   require_size("port_of_sm", machine.port_of_sm);
   require_size("side_of_sm", machine.side_of_sm);
   require_size("dispatch_order", machine.dispatch_order);
-  std::vector<std::int32_t> members(machine.sms_per_gpc.size(), 0);
+  const std::vector<std::int32_t>& of_gpc = machine.sms_per_gpc;
+  const std::vector<std::int32_t>& of_clusters = machine.cluster_sms_per_gpc;
+  require(
+      of_clusters.empty() || (of_clusters.size() == of_gpc.size() &&
+                              std::equal(of_clusters.begin(), of_clusters.end(), of_gpc.begin(), std::less_equal())),
+      "cluster_sms_per_gpc", fmt::format("{}", fmt::join(of_clusters, ", ")),
+      fmt::format("of each GPC at most the SMs of sms_per_gpc, {}", fmt::join(of_gpc, ", ")));
+  require(machine.side_of_sm.empty() || !machine.gpc_of_sm.empty(), "side_of_sm", "a list", "one beside gpc_of_sm");
+  std::vector<std::int32_t> members(of_gpc.size(), 0);
   for (const std::int32_t gpc : machine.gpc_of_sm) {
     require(static_cast<std::size_t>(gpc) < members.size(), "gpc_of_sm", fmt::format("GPC {}", gpc),
             "an index into sms_per_gpc");
     ++members[static_cast<std::size_t>(gpc)];
   }
-  require(machine.gpc_of_sm.empty() || members == machine.sms_per_gpc, "gpc_of_sm",
+  require(machine.gpc_of_sm.empty() || members == of_gpc, "gpc_of_sm",
           fmt::format("GPCs of {} SMs", fmt::join(members, ", ")), "as many SMs in each as sms_per_gpc says");
   for (std::size_t sm = 0; sm < machine.side_of_sm.size() && !machine.port_of_sm.empty(); ++sm) {
     const auto same = std::find(machine.port_of_sm.begin(), machine.port_of_sm.end(), machine.port_of_sm[sm]);

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "schedules/head_pairs.h"
 #include "schedules/schedules.h"
-#include "simulator/clusters.h"
 #include "simulator/simulate.h"
 #include "tests/support/battery.h"
 #include "workloads/load.h"
@@ -326,33 +325,6 @@ TEST(RowBlocks, PartitionEveryPlan) {
   }
 }
 
-/// cudaOccupancyMaxActiveClusters of every decode kernel on an H200: by CTAs per SM and cluster.
-TEST(Clusters, AreResidentAsTheRuntimeSays) {
-  const Machine machine = h200();
-  struct Row {
-    std::int32_t per_sm, cluster, resident;
-  };
-  for (const Row& row : {Row{1, 2, 66},
-                         {1, 4, 30},
-                         {1, 8, 15},
-                         {2, 2, 132},
-                         {2, 4, 62},
-                         {2, 8, 30},
-                         {2, 16, 14},
-                         {3, 4, 92},
-                         {3, 8, 45},
-                         {3, 16, 21},
-                         {4, 4, 124},
-                         {4, 8, 62},
-                         {4, 16, 28},
-                         {5, 2, 330},
-                         {5, 4, 154},
-                         {5, 16, 35}}) {
-    EXPECT_EQ(resident_workers(machine, row.cluster, row.per_sm), row.resident)
-        << row.per_sm << " per SM, clusters of " << row.cluster;
-  }
-}
-
 /// Kernels for pairs of KV heads take what those for heads of twice the dims take for the pairs.
 TEST(HeadPairs, AreSimulatedAsOneHead) {
   const workloads::Workload w = workloads::parse_spec("h=24/8,d=64:6q1s5000_1q1s300");
@@ -398,22 +370,6 @@ TEST(HeadPairs, OfSpansTheFirstHeadIsNamed) {
   for (const schedules::Span& span : simulate(w, plan, h200(), *run, options).spans) items.insert(span.item);
   EXPECT_EQ(items.size(), plan.items.size() / 2);
   for (const std::int32_t item : items) EXPECT_EQ(plan.items[static_cast<std::size_t>(item)].output % 2, 0) << item;
-}
-
-TEST(Clusters, FitIntoFewerSms) {
-  const Machine few = with_overrides(load_machine("h200"), {.sms = 16});
-  EXPECT_EQ(resident_workers(few, 8, 1), 0);  // eight GPCs of two SMs
-  EXPECT_EQ(resident_workers(few, 2, 1), 8);
-}
-
-TEST(Clusters, LoseNoSmRates) {
-  const Machine machine = h200();
-  const Machine pairs = clustered(machine, 2, 1);
-  EXPECT_EQ(pairs.sms, 66);
-  EXPECT_DOUBLE_EQ(pairs.mma_flops, machine.mma_flops);
-  EXPECT_DOUBLE_EQ(pairs.sm_bytes_per_second, 2 * machine.sm_bytes_per_second);
-  EXPECT_EQ(pairs.port_of_sm.size(), 66U);
-  EXPECT_EQ(pairs.dispatch_order.size(), 66U);
 }
 
 }  // namespace

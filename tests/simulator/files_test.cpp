@@ -157,6 +157,16 @@ TEST(MachineFiles, ListsBySmMustFitTheMachine) {
   expect_mentions(refused("dispatch_order", list_of(132, zero), "SM"), {"constants.dispatch_order", "SM 0", "once"});
   expect_mentions(refused("dispatch_order", list_of(132, [](int i) { return i + 1; }), "SM"), {"SM 132", "131"});
   expect_mentions(refused("dispatch_order", list_of(132, [](int i) { return i; }), "1"), {"dispatch_order.unit", "SM"});
+  expect_mentions(refused("cluster_sms_per_gpc", "[8]", "SM"), {"constants.cluster_sms_per_gpc", "8", "16, 16"});
+  expect_mentions(refused("cluster_sms_per_gpc", list_of(8, [](int) { return 17; }), "SM"), {"at most", "17"});
+}
+
+TEST(MachineFiles, SidesAreOfSmsWhoseGpcIsKnown) {
+  std::string text = machine_text("h200-calibrated");
+  const std::size_t begin = text.find("\"gpc_of_sm\"");
+  const std::size_t end = text.find('}', begin);
+  text.erase(begin, text.find('"', end) - begin);
+  expect_mentions(error_of([&] { parse_machine(text, "my.json"); }), {"my.json", "side_of_sm", "gpc_of_sm"});
 }
 
 TEST(MachineFiles, TheCalibratedH200KnowsItsSms) {
