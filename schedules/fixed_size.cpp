@@ -30,11 +30,15 @@ std::int64_t add_cuts(Plan& plan, const OutputGrid& outputs, std::int32_t reques
     most = std::max(most, range.count());
     cuts.push_back(range);
   }
+  // Later row tiles begin no earlier, so that those of a cut lie side by side: [done, begun).
   for (std::int32_t head = 0; head < outputs.heads; ++head) {
+    std::int32_t done = 0;
+    std::int32_t begun = 0;
     for (std::int64_t cut = first; cut < end; ++cut) {
-      for (std::int32_t m = 0; m < outputs.row_tiles(request); ++m) {
-        const TileRange& range = cuts[static_cast<std::size_t>(m)];
-        if (cut < range.first || cut >= range.last) continue;
+      while (begun < outputs.row_tiles(request) && cuts[static_cast<std::size_t>(begun)].first <= cut) ++begun;
+      while (done < begun && cuts[static_cast<std::size_t>(done)].last <= cut) ++done;
+      for (std::int32_t m = done; m < begun; ++m) {
+        if (cut >= cuts[static_cast<std::size_t>(m)].last) continue;
         add_item(plan, outputs.output(request, head, m),
                  clip(outputs.kv(request, m), cut * tokens, (cut + 1) * tokens));
         end_list(plan);
