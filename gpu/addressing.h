@@ -26,6 +26,10 @@ struct KvAddressing {
 /// Addressing of the dense layouts of workloads/tensors.h.
 KvAddressing dense_addressing(const workloads::Workload& workload);
 
+/// Throws InputError unless the addressing is of the workload's layout and requests, and all rows start at multiples of
+/// 16 bytes and lie at no negative stride.
+void check_addressing(const KvAddressing& addressing, const workloads::Workload& workload);
+
 /// Elements of K (and of V) in that layout.
 std::int64_t dense_elements(const workloads::Workload& workload);
 

@@ -19,6 +19,9 @@ const DecodeKernel& find_kernel(const workloads::Workload& workload, const Kerne
 const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config,
                                             bool parts = false);
 
+/// The same of a workload as users see it, for outputs that are whole.
+const DecodeKernel* single_item_kernel_of(const workloads::Workload& workload, const KernelConfig& config);
+
 /// Whether the plan, as the kernel sees it, is one for single-item kernels with so many rows and tokens.
 bool takes_single_items(const workloads::Workload& workload, const schedules::Plan& plan, const KernelConfig& config);
 

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "gpu/buffer.h"
+#include "gpu/captured.h"
 #include "gpu/encode.h"
 #include "gpu/error.h"
 #include "gpu/head_pairs.h"
@@ -53,6 +54,10 @@ struct Decoder::State {
   HostWork set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                     const KernelConfig& config, const LaunchOptions& options);
   bool launch(const DevicePointers& pointers);
+  /// By a merge kernel, the plan's own or one that a replayable launch was captured with.
+  bool merges_are_read(const Prepared& next) const {
+    return next.separate_merge || (next.replayable && captured.separate_merge);
+  }
 
   Workspace workspace;
   Stream stream = make_stream();
@@ -63,9 +68,8 @@ struct Decoder::State {
   Prepared current;
   std::vector<std::int32_t> first_item;  ///< HeadPairs::first_item of the current plan, if it is of such
   GraphExec graph;
-  dim3 captured_grid = {0, 0, 0};
-  bool captured_boxes = false;  ///< the graph's launches take keys in boxes (key_map.h)
-  bool fits_boxes = true;       ///< the current plan can be replayed by such launches
+  Captured captured;       ///< what `graph` launches
+  bool fits_boxes = true;  ///< the current plan can be replayed by launches that take keys in boxes
 };
 
 Decoder::State::State(const Capacity& capacity) : workspace(capacity) {
@@ -84,18 +88,19 @@ Decoder::Decoder(Decoder&&) noexcept = default;
 Decoder& Decoder::operator=(Decoder&&) noexcept = default;
 
 /// Writes what the launches will read of the tables to the next staging buffer: no items for a uniform plan, merges
-/// for a merge kernel only. Returns the number of items written.
+/// for a merge kernel only, of which a captured one must find none where the plan has none. Returns the number of items
+/// written.
 std::int64_t Decoder::State::encode(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                                     const KernelConfig& config, const LaunchOptions& options, const Prepared& next) {
   const bool uniform = next.params.uniform.parts > 0;
-  if (uniform && !next.separate_merge) return 0;
+  if (uniform && !merges_are_read(next)) return 0;
   Staging& to = staging[next_staging];
   if (to.used) SPLITWAVE_CUDA_CHECK(cudaEventSynchronize(to.copied.get()));
   std::byte* memory = to.memory.span().data();
   const std::span<DeviceItem> items(reinterpret_cast<DeviceItem*>(memory),
                                     uniform ? 0 : static_cast<std::size_t>(workspace.capacity.items));
   const std::span<DeviceMerge> merges(reinterpret_cast<DeviceMerge*>(memory + workspace.merges_offset()),
-                                      next.separate_merge ? static_cast<std::size_t>(workspace.capacity.merges) : 0);
+                                      merges_are_read(next) ? static_cast<std::size_t>(workspace.capacity.merges) : 0);
   return encoder.encode(workload, addressing, plan, list_shape(config),
                         spare_lists_of(workspace.capacity, config, options), next.merge_params.warps_shift, items,
                         merges);
@@ -104,7 +109,7 @@ std::int64_t Decoder::State::encode(const Workload& workload, const KvAddressing
 /// Queues the copies of what encode() wrote. Returns their bytes. Where it throws, the tables are no plan's, and none
 /// is set.
 std::int64_t Decoder::State::upload(std::int64_t items, const Prepared& next) {
-  if (items == 0 && !next.separate_merge) return 0;
+  if (items == 0 && !merges_are_read(next)) return 0;
   Staging& from = staging[next_staging];
   std::size_t copied = 0;
   const auto copy = [&](std::size_t offset, std::size_t bytes) {
@@ -114,7 +119,7 @@ std::int64_t Decoder::State::upload(std::int64_t items, const Prepared& next) {
   };
   try {
     if (items > 0) copy(0, static_cast<std::size_t>(items) * sizeof(DeviceItem));
-    if (next.separate_merge) {
+    if (merges_are_read(next)) {
       copy(workspace.merges_offset(), static_cast<std::size_t>(workspace.capacity.merges) * sizeof(DeviceMerge));
     }
     SPLITWAVE_CUDA_CHECK(cudaEventRecord(from.copied.get(), stream.get()));
@@ -122,6 +127,7 @@ std::int64_t Decoder::State::upload(std::int64_t items, const Prepared& next) {
     static_cast<void>(cudaStreamSynchronize(stream.get()));  // no event says when the buffer is free
     current = Prepared{};
     graph = GraphExec();
+    captured = Captured{};
     throw;
   }
   next_staging = (next_staging + 1) % kStagingBuffers;
@@ -145,7 +151,7 @@ HostWork Decoder::State::set_plan(const Workload& workload, const KvAddressing& 
   work.uploaded_bytes = upload(items, next);
   work.upload = seconds_since(encoded);
   current = std::move(next);
-  fits_boxes = !captured_boxes || !options.replayable || current.key_rows.count > 0 ||
+  fits_boxes = !captured.boxes || !options.replayable || current.key_rows.count > 0 ||
                key_rows(workload, addressing, plan, true).count > 0;
   first_item.clear();
   return work;
@@ -153,6 +159,7 @@ HostWork Decoder::State::set_plan(const Workload& workload, const KvAddressing& 
 
 HostWork Decoder::set_plan(const Workload& workload, const KvAddressing& addressing, const Plan& plan,
                            const KernelConfig& config, const LaunchOptions& options) {
+  check_addressing(addressing, workload);
   if (config.kv_heads == 1) return state_->set_plan(workload, addressing, plan, config, options);
   const auto start = std::chrono::steady_clock::now();
   KvAddressing of_pairs = addressing;
@@ -212,27 +219,13 @@ void Decoder::capture(const std::vector<DevicePointers>& pointers) {
   s.graph = gpu::capture(s.stream.get(), [&] {
     for (const DevicePointers& each : pointers) boxes = s.launch(each);
   });
-  s.captured_grid = s.current.decode.grid;
-  s.captured_boxes = boxes;
+  s.captured = captured_from(s.current, boxes);
   s.fits_boxes = true;
 }
 
 void Decoder::replay() {
   if (state_->graph.get() == nullptr) throw DeviceError("no launches are captured that could be replayed");
-  const dim3& captured = state_->captured_grid;
-  const dim3& grid = state_->current.decode.grid;
-  if (captured.x != grid.x || (captured.y != grid.y && state_->current.params.lists > 0) || captured.z != grid.z) {
-    throw base::InputError(
-        fmt::format("the captured launches have {} x {} x {} CTAs, the plan's {} x {} x {} (one for each list, and at "
-                    "least half of the capacity's items): capture them again",
-                    captured.x, captured.y, captured.z, grid.x, grid.y, grid.z));
-  }
-  if (!state_->fits_boxes) {
-    throw base::InputError(fmt::format(
-        "the captured launches take whole tiles of a page, and an item of the plan does not begin at a multiple of {} "
-        "tokens: capture them again",
-        kBoxTokens));
-  }
+  require_replayable(state_->captured, state_->current, state_->fits_boxes);
   SPLITWAVE_CUDA_CHECK(cudaGraphLaunch(state_->graph.get(), state_->stream.get()));
 }
 

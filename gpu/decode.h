@@ -41,6 +41,7 @@ struct HostResult {
 /// go round them with a cold L2.
 class DeviceTensors {
  public:
+  /// Throws InputError as kernel_configs() does, or if a tensor has more elements than the workload's.
   static DeviceTensors upload(const workloads::Workload& workload, const workloads::Tensors& tensors);
   /// Generates the values of make_tensors on the device, bit for bit.
   static DeviceTensors generate(const workloads::Workload& workload, std::int32_t copies);
@@ -76,6 +77,8 @@ struct Capacity {
   std::int32_t row_tiles = 1;
   std::int32_t value_dim = 128;
 };
+/// What the plan takes itself. Plans that others are to be replayed in place of (LaunchOptions::replayable) need items
+/// for half of capacity.items as lists. Throws InputError if the config is for head pairs and the plan has none.
 Capacity capacity_of(const workloads::Workload& workload, const schedules::Plan& plan, const KernelConfig& config);
 
 /// How a kernel relates to the kernel before it on the stream (programmatic dependent launch, sm_90).
@@ -92,7 +95,7 @@ struct LaunchOptions {
   Overlap overlap = Overlap::none;
   Trigger trigger = Trigger::after_stream;
   /// Read items from the device tables although the plan is uniform; launch what the capacity holds, so that the
-  /// captured launch can be replayed with other plans of the same merge kind and dispatch.
+  /// captured launch can be replayed with other plans of the same merge kind and dispatch (Decoder::replay()).
   bool replayable = false;
   /// K and V are read again soon (simulator::keeps_kv_in_l2() says of a plan's own lists); else L2 drops them first.
   bool keep_kv_in_l2 = false;
@@ -124,10 +127,10 @@ class Decoder {
   Decoder& operator=(Decoder&&) noexcept;
 
   /// Encodes the plan and queues its upload. Later launches, and replays of earlier captured ones if they are
-  /// replayable, run this plan. Throws InputError if it does not fit the capacity or the tables' fields, if no kernel
-  /// is compiled for it, if its merge waits for CTAs that cannot be resident together, or if it is a queue of tiles
-  /// with more rows than a CTA takes or of more lists than workers that are clusters; the plan before then stays.
-  /// Where the upload itself fails (DeviceError), no plan is set, and nothing is captured.
+  /// replayable, run this plan. Throws InputError as check_addressing() does, if the plan does not fit the capacity or
+  /// the tables' fields, if no kernel is compiled for it, if its merge waits for CTAs that cannot be resident together,
+  /// or if it is a queue of tiles with more rows than a CTA takes or of more lists than workers that are clusters; the
+  /// plan before then stays. Where the upload itself fails (DeviceError), no plan is set, and nothing is captured.
   /// Throws as require_recording() if it is to record.
   HostWork set_plan(const workloads::Workload& workload, const KvAddressing& addressing, const schedules::Plan& plan,
                     const KernelConfig& config, const LaunchOptions& options = {});
@@ -142,9 +145,12 @@ class Decoder {
   /// Captures `pointers.size()` launches, one after another, as a graph that replay() runs. Where it throws, what was
   /// captured before stays.
   void capture(const std::vector<DevicePointers>& pointers);
-  /// Throws DeviceError if nothing is captured; InputError if the captured launches have other CTAs than the current
-  /// plan's, as those of plans with more lists than half of capacity.items have, or other row blocks, or if they take
-  /// keys in boxes (kernels/box_loader.cuh) and an item begins within one: then they are to be captured again.
+  /// Runs the captured launches with the current plan's tables. Throws DeviceError if nothing is captured; InputError
+  /// if the plan's own launches would differ in more than the tables, and the captured ones are to be captured again:
+  /// if they have other CTAs, as those of plans with more lists than half of capacity.items have, or other row blocks;
+  /// are of another kernel, merge, cache, mask or scale; take another number of lists from a queue; were not to be
+  /// replayed with other plans (LaunchOptions::replayable) and differ at all; count or record for a plan before; or
+  /// take keys in boxes (kernels/box_loader.cuh), and an item begins within one.
   void replay();
 
   /// Waits for the stream. Throws DeviceError if a kernel failed, if a merge waited in vain, or if an output's

@@ -148,7 +148,11 @@ DeviceTensors& DeviceTensors::operator=(DeviceTensors&&) noexcept = default;
 DeviceTensors DeviceTensors::upload(const Workload& workload, const workloads::Tensors& tensors) {
   static_cast<void>(kernel_configs(workload));  // refuses what no kernel takes
   auto state = std::make_unique<State>(workload);
-  const auto copy = [](DeviceBuffer<std::uint16_t>& to, const workloads::Bytes& from) {
+  const auto copy = [&](DeviceBuffer<std::uint16_t>& to, const workloads::Bytes& from) {
+    if (from.size() > to.size() * sizeof(std::uint16_t)) {
+      throw base::InputError(fmt::format("workload {}: a tensor of {} bytes; allowed: {}", workload.name, from.size(),
+                                         to.size() * sizeof(std::uint16_t)));
+    }
     if (from.empty()) return;
     SPLITWAVE_CUDA_CHECK(cudaMemcpy(to.get(), from.data(), from.size(), cudaMemcpyHostToDevice));
   };

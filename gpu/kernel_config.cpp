@@ -324,16 +324,11 @@ Residency residency_of(const DecodeKernel& kernel, const KernelConfig& config) {
   return result;
 }
 
-namespace {
-
-/// The config's kernel for lists of one item; null if there is none.
 const DecodeKernel* single_item_kernel_of(const workloads::Workload& workload, const KernelConfig& config) {
   if (config.kv_heads == 1) return find_single_item_kernel(workload, config);
   if (!schedules::has_head_pairs(workload)) return nullptr;
   return find_single_item_kernel(schedules::with_head_pairs(workload), config);
 }
-
-}  // namespace
 
 Residency residency(const workloads::Workload& workload, const KernelConfig& config) {
   const DecodeKernel* single_item = config.single_items_only() ? single_item_kernel_of(workload, config) : nullptr;

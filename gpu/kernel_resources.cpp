@@ -17,12 +17,12 @@ void take_resources(const DecodeKernel& kernel, std::int32_t cluster, std::int32
 }  // namespace
 
 KernelResources resources(const workloads::Workload& workload, const KernelConfig& config) {
-  const DecodeKernel* single_item = find_single_item_kernel(workload, config);
-  const DecodeKernel& kernel = config.stages == 1 ? *single_item : find_kernel(workload, config);
   KernelResources result;
+  result.where = residency(workload, config);  // refuses what is not compiled
+  const DecodeKernel* single_item = single_item_kernel_of(workload, config);
+  const DecodeKernel& kernel = config.single_items_only() ? *single_item : find_kernel(workload, config);
   result.threads = kernel.threads;
   take_resources(kernel, config.cluster, result.registers_per_thread, result.shared_bytes);
-  result.where = residency(workload, config);
   result.single_item = single_item != nullptr;
   if (!result.single_item) return result;
   take_resources(*single_item, config.cluster, result.single_item_registers_per_thread,

@@ -20,6 +20,7 @@ struct KernelResources {
   std::int64_t single_item_shared_bytes = 0;
   Residency single_item_where;
 };
+/// On the current device. Throws InputError if the config is not compiled for the workload.
 KernelResources resources(const workloads::Workload& workload, const KernelConfig& config);
 
 }  // namespace splitwave::gpu

@@ -57,13 +57,16 @@ void check_fits(const Workload& workload, const KvAddressing& addressing, const 
   const ListShape shape = list_shape(config);
   const std::int64_t spare = std::max(0, spare_lists_of(capacity, config, options) - size.lists);
   const std::int64_t items = table_size(plan, shape) + spare * shape.warps;
-  if (items > capacity.items || size.merges > capacity.merges || partials > capacity.partials ||
-      config.row_tiles > capacity.row_tiles || workload.geometry.value_dim > capacity.value_dim) {
+  const auto require_room = [&](const char* what, std::int64_t needed, std::int64_t room) {
+    if (needed <= room) return;
     throw InputError(
-        fmt::format("plan {}: {} items, {} merges and {} partial results do not fit the decoder's "
-                    "capacity of {}, {} and {}",
-                    plan.schedule, items, size.merges, partials, capacity.items, capacity.merges, capacity.partials));
-  }
+        fmt::format("plan {}: {} {} do not fit the decoder's capacity of {}", plan.schedule, needed, what, room));
+  };
+  require_room(spare > 0 ? "items, with those of lists that other plans may have," : "items", items, capacity.items);
+  require_room("merges", size.merges, capacity.merges);
+  require_room("partial results", partials, capacity.partials);
+  require_room("row tiles", config.row_tiles, capacity.row_tiles);
+  require_room("value elements", workload.geometry.value_dim, capacity.value_dim);
   if (addressing.token_stride * bytes_per_element(workload.geometry.dtype) > std::numeric_limits<std::int32_t>::max()) {
     throw InputError(fmt::format("workload {}: K and V of neighbouring tokens lie 2 GiB apart or more", workload.name));
   }
@@ -183,9 +186,21 @@ dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig&
                   plan.schedule, to_string(config), config.most_tokens(), kLeastClusterOfParts));
 }
 
+/// Kernels of instructions that the device lacks are compiled, too, and do nothing.
+void require_instructions(const KernelConfig& config) {
+  const std::int32_t capability = current_device().compute_capability;
+  const bool wgmma = config.team == Team::group || config.team == Team::seesaw;
+  if ((wgmma && capability != 90) || (config.cluster > 1 && capability < 90)) {
+    throw InputError(fmt::format("kernel config {}: {} need compute capability 9.0; the device has {}.{}",
+                                 to_string(config), wgmma ? "kernels by wgmma" : "clusters", capability / 10,
+                                 capability % 10));
+  }
+}
+
 Launch decode_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,
                      const LaunchOptions& options, const UniformPlan& uniform, const Capacity& capacity,
                      KnownResidency& known) {
+  require_instructions(config);
   const DecodeKernel* single_item = single_item_kernel(workload, plan, config, options);
   if (config.single_items_only() && single_item == nullptr) refuse_plan(plan, config);
   const bool waits = plan.merge == MergeKind::host_cta;
@@ -329,6 +344,9 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
   const Capacity& capacity = workspace.capacity;
   check_fits(workload, addressing, plan, config, options, capacity);
   Prepared next;
+  next.config = config;
+  next.replayable = options.replayable;
+  next.merges = !plan.merges.empty();
   next.params = decode_params(workload, addressing, plan, config, options, workspace);
   next.params.uniform = uniform.value_or(UniformPlan{});
   next.decode = decode_launch(workload, plan, config, options, next.params.uniform, capacity, known);

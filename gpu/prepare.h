@@ -52,6 +52,9 @@ struct Prepared {
   Launch decode;
   Launch merge;
   bool separate_merge = false;
+  KernelConfig config;
+  bool replayable = false;                ///< LaunchOptions::replayable
+  bool merges = false;                    ///< some outputs are in parts
   KeyRows key_rows;                       ///< none: keys come by copies
   DeviceBuffer<std::uint64_t> visits;     ///< per item of the table, if they are counted
   std::vector<std::int64_t> table_index;  ///< of each item of the plan, or its first piece, if visits are counted

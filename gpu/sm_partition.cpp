@@ -92,8 +92,6 @@ SmPartition::SmPartition(std::int32_t sms) : state_(std::make_unique<State>()) {
 }
 
 SmPartition::~SmPartition() = default;
-SmPartition::SmPartition(SmPartition&&) noexcept = default;
-SmPartition& SmPartition::operator=(SmPartition&&) noexcept = default;
 
 std::int32_t partition_sms() {
   return current_sms;

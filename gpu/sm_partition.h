@@ -15,8 +15,8 @@ class SmPartition {
   /// is too old for it.
   explicit SmPartition(std::int32_t sms);
   ~SmPartition();
-  SmPartition(SmPartition&&) noexcept;
-  SmPartition& operator=(SmPartition&&) noexcept;
+  SmPartition(const SmPartition&) = delete;  // it ends where it began
+  SmPartition& operator=(const SmPartition&) = delete;
 
  private:
   struct State;

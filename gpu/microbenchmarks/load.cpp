@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/microbenchmarks/load.h"
 
+#include <algorithm>
 #include <functional>
 #include <utility>
 
@@ -16,7 +17,7 @@ namespace {
 
 constexpr std::int64_t kCtasPerSm = 4;
 constexpr std::int64_t kRounds = 20'000;  // some milliseconds
-/// In L2 with room to spare, of any device that has the kernels.
+/// In L2 with room to spare.
 constexpr std::int64_t kFootprint = 20 << 20;
 constexpr double kSliceSeconds = 0.005;  // of a launch that holds or reads
 constexpr double kSettleSeconds = 0.3;
@@ -53,7 +54,8 @@ class Loads {
     launch.data = pool_.data();
     launch.ctas = ctas;
     launch.bytes_in_flight = bytes_in_flight;
-    launch.region_bytes = (from_l2 ? kFootprint : pool_.bytes()) / ctas / bytes_in_flight * bytes_in_flight;
+    const std::int64_t rounds = (from_l2 ? kFootprint : pool_.bytes()) / ctas / bytes_in_flight;
+    launch.region_bytes = std::max<std::int64_t>(1, rounds) * bytes_in_flight;
     launch.region_stride = launch.region_bytes;
     const double seconds = add({from_l2 ? "ring_l2" : "ring", ctas, bytes_in_flight, 0, 0, 0, 0, {}, {}},
                                [&] { queue_stream(launch, kSliceSeconds, counts_, stream_.get()); });

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gpu/microbenchmarks/stream.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
+#include "base/error.h"
 #include "gpu/device.h"
 #include "gpu/kernels/params.h"
 #include "gpu/launch.h"
@@ -34,6 +37,11 @@ void queue(const StreamLaunch& launch, double seconds, const std::uint32_t* acti
   const std::int32_t per_sm = (launch.ctas + device.sms - 1) / device.sms;
   // Shared memory that no more CTAs of an SM can have, so that they spread over all SMs.
   const std::int64_t room = device.shared_bytes_per_cta / per_sm - kKiB;
+  if (launch.bytes_in_flight > room) {
+    throw base::MissingError(
+        fmt::format("microbenchmarks keep {} bytes of shared memory in flight for each of {} CTAs on an SM; {} has {}",
+                    launch.bytes_in_flight, per_sm, device.name, device.shared_bytes_per_cta));
+  }
   const std::int64_t alone = device.shared_bytes_per_cta / (per_sm + 1) + kKiB;
   const auto shared = static_cast<std::int32_t>(std::min(room, std::max(alone, launch.bytes_in_flight)));
   StreamParams params;

@@ -200,6 +200,12 @@ TEST_F(DecoderPlans, ReplaysWithOtherCtasAreRefused) {
   EXPECT_THROW(decoder.replay(), base::InputError) << "some lists would have no CTA";
 }
 
+TEST_F(DecoderPlans, TensorsOfALargerWorkloadAreRefused) {
+  const Workload w = testing::decode("w", testing::geometry(4, 1, 64), {70});
+  const Workload larger = testing::decode("larger", testing::geometry(4, 1, 64), {71});
+  EXPECT_THROW(DeviceTensors::upload(w, workloads::make_tensors(larger, testing::kTensorBytes)), base::InputError);
+}
+
 TEST_F(DecoderPlans, PointersThatAreNotAlignedAreRefused) {
   const Workload w = testing::decode("aligned", testing::geometry(4, 1, 64), {200});
   const KernelConfig v = config_for(w);

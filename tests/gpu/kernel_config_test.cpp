@@ -61,6 +61,19 @@ TEST(KernelConfig, NoKernelIsListedTwice) {
   }
 }
 
+/// By which the simulator counts their CTAs.
+TEST(KernelConfig, TheShippedProfileKnowsTheMergeKernels) {
+  const workloads::Workload w = testing::decode("w", testing::geometry(8, 1, 128), {100});
+  const simulator::KernelProfile profile =
+      simulator::alternatives(simulator::load_kernel("splitwave"), w, simulator::load_machine("h200-calibrated"), 8)
+          .front();
+  for (const MergeKernel& kernel : merge_kernels()) {
+    EXPECT_EQ(kernel.threads / 32, profile.merge_kernel_warps);
+    EXPECT_EQ(kernel.run, profile.merge_kernel_run);
+    EXPECT_EQ(kernel.fragments, kernel.value_dim / 16 * kernel.row_tiles);
+  }
+}
+
 /// Row tiles of the configs that a device of this compute capability, with so much shared memory to a CTA, has for
 /// latent attention.
 std::set<std::int32_t> latent_row_tiles(std::int32_t compute_capability, std::int64_t shared_bytes) {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gpu/captured.h"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <type_traits>
+
+#include "base/error.h"
+#include "gpu/key_map.h"
+
+namespace splitwave::gpu {
+namespace {
+
+bool same_grid(const dim3& a, const dim3& b) {
+  return a.x == b.x && a.y == b.y && a.z == b.z;
+}
+
+/// Cut into the same parts, without a table. Both are 0 where there is one.
+bool same_parts(const UniformPlan& a, const UniformPlan& b) {
+  static_assert(std::has_unique_object_representations_v<UniformPlan>);
+  return std::memcmp(&a, &b, sizeof(a)) == 0;
+}
+
+/// The same cache, masks and scale.
+bool same_geometry(const DecodeParams& a, const DecodeParams& b) {
+  return a.token_stride == b.token_stride && a.head_stride == b.head_stride && a.page_stride == b.page_stride &&
+         a.page_size == b.page_size && a.query_heads == b.query_heads && a.scale_log2 == b.scale_log2 &&
+         a.causal == b.causal && a.window == b.window && a.cluster_shift == b.cluster_shift;
+}
+
+/// A queue's kernels know how many lists there are; others end at a list without items.
+bool same_dispatch(const DecodeParams& a, const DecodeParams& b) {
+  return a.workers == b.workers && (a.workers == 0 || a.lists == b.lists);
+}
+
+/// Where launches write besides results. What a plan before had there is gone.
+bool same_records(const Captured& captured, const Prepared& next) {
+  const DecodeParams& a = captured.params;
+  const DecodeParams& b = next.params;
+  return a.test_hooks == b.test_hooks && a.visits == b.visits && a.timeline.ctas == b.timeline.ctas &&
+         a.timeline.items == b.timeline.items && a.timeline.merges == b.timeline.merges;
+}
+
+/// The same kernels merge what is in parts. Where nothing is, any of a config's that take tables will do.
+bool same_kernels(const Captured& captured, const Prepared& next) {
+  if (!(captured.config == next.config)) return false;
+  if (!next.merges && captured.replayable && next.replayable) return true;
+  return captured.decode.function == next.decode.function && captured.params.merge == next.params.merge &&
+         captured.separate_merge == next.separate_merge &&
+         (!next.separate_merge ||
+          (captured.merge.function == next.merge.function && same_grid(captured.merge.grid, next.merge.grid) &&
+           captured.merge_params.warps_shift == next.merge_params.warps_shift));
+}
+
+}  // namespace
+
+Captured captured_from(const Prepared& launched, bool boxes) {
+  return {launched.decode,       launched.merge,  launched.separate_merge, launched.params,
+          launched.merge_params, launched.config, launched.replayable,     boxes};
+}
+
+void require_replayable(const Captured& captured, const Prepared& next, bool fits_boxes) {
+  const dim3& had = captured.decode.grid;
+  const dim3& has = next.decode.grid;
+  if (had.x != has.x || (had.y != has.y && next.params.lists > 0) || had.z != has.z) {
+    throw base::InputError(
+        fmt::format("the captured launches have {} x {} x {} CTAs, the plan's {} x {} x {} (one for each list, and at "
+                    "least half of the capacity's items): capture them again",
+                    had.x, had.y, had.z, has.x, has.y, has.z));
+  }
+  const char* differs = !same_parts(captured.params.uniform, next.params.uniform)
+                            ? "cut all outputs alike, without a table, in other places"
+                        : !same_geometry(captured.params, next.params) ? "are for another cache, mask or scale"
+                        : !same_dispatch(captured.params, next.params) ? "take another number of lists from a queue"
+                        : !same_kernels(captured, next)                ? "run other kernels or merge otherwise"
+                        : !same_records(captured, next)                ? "count or record elsewhere"
+                                                                       : nullptr;
+  if (differs != nullptr) {
+    throw base::InputError(fmt::format("the captured launches {} than the plan's: capture them again", differs));
+  }
+  if (captured.boxes && !fits_boxes) {
+    throw base::InputError(fmt::format(
+        "the captured launches take whole tiles of a page, and an item of the plan does not begin at a multiple of {} "
+        "tokens: capture them again",
+        kBoxTokens));
+  }
+}
+
+}  // namespace splitwave::gpu
