@@ -139,6 +139,9 @@ struct KernelProfile {
   /// 0: one warp combines any number.
   std::int32_t merge_kernel_warp_splits = 0;
   std::int32_t merge_kernel_most_warps = 1;
+  std::int32_t merge_kernel_warps = 0;  ///< of its CTAs, a fragment each. 0: all of its CTAs run at a time
+  std::int32_t merge_kernel_ctas = 1;   ///< that an SM holds at a time
+  std::int32_t merge_kernel_run = 1;    ///< fragments of a warp instead where CTAs with one each are more than are held
   std::int32_t merge_fragments = 0;  ///< that a CTA's warps take in turn to merge an output; 0: as one piece
   std::int32_t merge_warps = 1;      ///< warps of a CTA that merge
   /// In place of merge_seconds and merge_seconds_per_split where CTAs wait and look themselves whether partials are

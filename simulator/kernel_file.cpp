@@ -27,140 +27,159 @@ constexpr std::array<std::string_view, 4> kInstructions = {"mma.sync", "wgmma", 
 constexpr std::array<std::string_view, 5> kRequired = {"threads", "registers_per_thread", "shared_memory",
                                                        "bytes_in_flight", "tile_tokens"};
 
-void take(double& target, const std::optional<double>& found) {
-  if (found) target = *found;
+/// Takes the constants that are there; those that are not leave their target as it is.
+struct Reader {
+  Constants& constants;
+
+  void number(double& target, std::string_view key, std::string_view unit, double scale, double least, double most) {
+    target = constants.optional_number(key, unit, scale, least, most).value_or(target);
+  }
+  void ns(double& target, std::string_view key) { number(target, key, "ns", 1e-9, 0, 1e6); }
+  void clocks(double& target, std::string_view key) { number(target, key, "clock", 1, 0, 1e6); }
+  template <class Integer>
+  void whole(Integer& target, std::string_view key, std::string_view unit, std::int32_t least, std::int32_t most) {
+    if (constants.optional_number(key, unit, 1, least, most)) target = constants.integer(key, unit, least, most);
+  }
+  void flag(bool& target, std::string_view key) {
+    if (const auto found = constants.optional_number(key, "1", 1, 0, 1)) target = *found != 0;
+  }
+};
+
+/// What a kernel's CTAs hold, and how they stream and compute.
+void read_streaming(KernelProfile& kernel, Reader read) {
+  read.whole(kernel.threads, "threads", "thread", 1, 1024);
+  read.whole(kernel.registers_per_thread, "registers_per_thread", "register", 16, 512);
+  read.whole(kernel.shared_bytes, "shared_memory", "byte", 0, 1 << 28);
+  read.whole(kernel.bytes_in_flight, "bytes_in_flight", "byte", 1, 1 << 28);
+  read.whole(kernel.tile_tokens, "tile_tokens", "token", 1, 1 << 20);
+  read.whole(kernel.mma_rows, "mma_rows", "row", 1, 1024);
+  read.ns(kernel.refill_seconds, "refill");
+  read.number(kernel.mma_efficiency, "mma_efficiency", "1", 1, 0.001, 1);
+  read.clocks(kernel.clocks_per_token, "clocks_per_token");
+  read.clocks(kernel.clocks_per_row_token, "clocks_per_row_token");
+  read.number(kernel.shared_reads, "shared_reads", "1", 1, 0, 1000);
+  read.number(kernel.operand_reads, "operand_reads", "1", 1, 0, 1000);
+  read.number(kernel.unhidden_crowded, "unhidden_crowded", "1", 1, 0, 10);
+  read.number(kernel.unhidden_alone, "unhidden_alone", "1", 1, 0, 10);
+  read.number(kernel.cold_loads, "cold_loads", "1", 1, 0, 100);
+  read.flag(kernel.persistent, "persistent");
+  read.flag(kernel.moves_rows, "moves_rows");
+  read.flag(kernel.tile_of_plan, "tile_of_plan");
+  read.number(kernel.exposed_latencies, "exposed_latencies", "1", 1, 0, 100);
+  read.number(kernel.first_tiles, "first_tiles", "tile", 1, 0, 100);
+  read.number(kernel.drain_tiles, "drain_tiles", "tile", 1, 0, 100);
+  read.number(kernel.latency_scale, "latency_scale", "1", 1, 0.01, 10);
+  read.number(kernel.queue_scale, "queue_scale", "1", 1, 0.01, 10);
+  read.flag(kernel.refills_after_use, "refills_after_use");
+  read.flag(kernel.shares_tiles, "shares_tiles");
+}
+
+/// What lists and their items begin and end with.
+void read_items(KernelProfile& kernel, Reader read) {
+  read.ns(kernel.prologue_seconds, "prologue");
+  read.ns(kernel.overlapped_prologue_seconds, "overlapped_prologue");
+  read.ns(kernel.queue_prologue_seconds, "queue_prologue");
+  read.ns(kernel.queue_walk_seconds, "queue_walk");
+  read.ns(kernel.queue_reset_seconds, "queue_reset");
+  read.ns(kernel.epilogue_seconds, "epilogue");
+  read.ns(kernel.empty_list_seconds, "empty_list");
+  read.ns(kernel.item_seconds, "item");
+  read.flag(kernel.prefetches_items, "prefetches_items");
+  read.flag(kernel.programmatic_launch, "programmatic_launch");
+  read.number(kernel.item_stops, "item_stops", "1", 1, 0, 100);
+  read.flag(kernel.warps_alone, "warps_alone");
+  read.ns(kernel.combine_seconds, "combine");
+}
+
+void read_merges(KernelProfile& kernel, Reader read) {
+  read.flag(kernel.merges_after_list, "merges_after_list");
+  read.flag(kernel.always_merges, "always_merges");
+  read.ns(kernel.merge_launch_seconds, "merge_launch");
+  read.ns(kernel.merge_seconds, "merge");
+  read.ns(kernel.merge_seconds_per_split, "merge_per_split");
+  read.clocks(kernel.merge_row_clocks, "merge_row_clocks");
+  read.whole(kernel.merge_rows, "merge_rows", "row", 1, 1024);
+  read.ns(kernel.flag_reset_seconds, "flag_reset");
+  read.whole(kernel.merge_batch_splits, "merge_splits_per_batch", "1", 1, 1024);
+  read.ns(kernel.merge_batch_seconds, "merge_batch");
+  read.whole(kernel.merge_kernel_warp_splits, "merge_kernel_warp_splits", "1", 1, 1024);
+  read.whole(kernel.merge_kernel_most_warps, "merge_kernel_most_warps", "1", 1, 32);
+  read.whole(kernel.merge_kernel_warps, "merge_kernel_warps", "1", 1, 32);
+  read.whole(kernel.merge_kernel_ctas, "merge_kernel_ctas", "CTA/SM", 1, 32);
+  read.whole(kernel.merge_kernel_run, "merge_kernel_run", "1", 1, 32);
+  read.whole(kernel.merge_fragments, "merge_fragments", "1", 1, 1 << 16);
+  read.whole(kernel.merge_warps, "merge_warps", "1", 1, 32);
+  read.ns(kernel.waiting_merge_seconds, "waiting_merge");
+  read.ns(kernel.waiting_merge_seconds_per_split, "waiting_merge_per_split");
+  read.ns(kernel.merge_shared_seconds, "merge_shared");
+  read.number(kernel.merge_shared_turns, "merge_shared_turns", "1", 1, 0, 1e6);
+  read.ns(kernel.merge_kernel_batch_seconds, "merge_kernel_batch");
+  read.number(kernel.merge_kernel_bytes_per_second, "merge_kernel_bandwidth", "GB/s", 1e9, 1e-3, 1e6);
+  read.ns(kernel.merge_kernel_seconds_per_split, "merge_kernel_per_split");
 }
 
 /// Applies the constants that are there to `kernel`.
 void read_constants(KernelProfile& kernel, Constants& constants) {
-  const auto whole = [&](auto& target, std::string_view key, std::string_view unit, std::int32_t least,
-                         std::int32_t most) {
-    if (constants.optional_number(key, unit, 1, least, most)) target = constants.integer(key, unit, least, most);
-  };
-  whole(kernel.threads, "threads", "thread", 1, 1024);
-  whole(kernel.registers_per_thread, "registers_per_thread", "register", 16, 512);
-  whole(kernel.shared_bytes, "shared_memory", "byte", 0, 1 << 28);
-  whole(kernel.bytes_in_flight, "bytes_in_flight", "byte", 1, 1 << 28);
-  whole(kernel.tile_tokens, "tile_tokens", "token", 1, 1 << 20);
-  whole(kernel.mma_rows, "mma_rows", "row", 1, 1024);
-  take(kernel.refill_seconds, constants.optional_number("refill", "ns", 1e-9, 0, 1e6));
-  take(kernel.mma_efficiency, constants.optional_number("mma_efficiency", "1", 1, 0.001, 1));
-  take(kernel.clocks_per_token, constants.optional_number("clocks_per_token", "clock", 1, 0, 1e6));
-  take(kernel.clocks_per_row_token, constants.optional_number("clocks_per_row_token", "clock", 1, 0, 1e6));
-  take(kernel.shared_reads, constants.optional_number("shared_reads", "1", 1, 0, 1000));
-  take(kernel.operand_reads, constants.optional_number("operand_reads", "1", 1, 0, 1000));
-  take(kernel.unhidden_crowded, constants.optional_number("unhidden_crowded", "1", 1, 0, 10));
-  take(kernel.unhidden_alone, constants.optional_number("unhidden_alone", "1", 1, 0, 10));
-  take(kernel.prologue_seconds, constants.optional_number("prologue", "ns", 1e-9, 0, 1e6));
-  take(kernel.overlapped_prologue_seconds, constants.optional_number("overlapped_prologue", "ns", 1e-9, 0, 1e6));
-  take(kernel.cold_loads, constants.optional_number("cold_loads", "1", 1, 0, 100));
-  take(kernel.queue_prologue_seconds, constants.optional_number("queue_prologue", "ns", 1e-9, 0, 1e6));
-  take(kernel.queue_walk_seconds, constants.optional_number("queue_walk", "ns", 1e-9, 0, 1e6));
-  take(kernel.queue_reset_seconds, constants.optional_number("queue_reset", "ns", 1e-9, 0, 1e6));
-  take(kernel.epilogue_seconds, constants.optional_number("epilogue", "ns", 1e-9, 0, 1e6));
-  take(kernel.empty_list_seconds, constants.optional_number("empty_list", "ns", 1e-9, 0, 1e6));
-  take(kernel.item_seconds, constants.optional_number("item", "ns", 1e-9, 0, 1e6));
-  const auto flag = [&](bool& target, std::string_view key) {
-    if (const auto found = constants.optional_number(key, "1", 1, 0, 1)) target = *found != 0;
-  };
-  flag(kernel.prefetches_items, "prefetches_items");
-  flag(kernel.merges_after_list, "merges_after_list");
-  flag(kernel.persistent, "persistent");
-  flag(kernel.moves_rows, "moves_rows");
-  flag(kernel.programmatic_launch, "programmatic_launch");
-  flag(kernel.always_merges, "always_merges");
-  flag(kernel.tile_of_plan, "tile_of_plan");
-  take(kernel.exposed_latencies, constants.optional_number("exposed_latencies", "1", 1, 0, 100));
-  take(kernel.first_tiles, constants.optional_number("first_tiles", "tile", 1, 0, 100));
-  take(kernel.drain_tiles, constants.optional_number("drain_tiles", "tile", 1, 0, 100));
-  take(kernel.merge_launch_seconds, constants.optional_number("merge_launch", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_seconds, constants.optional_number("merge", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_seconds_per_split, constants.optional_number("merge_per_split", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_row_clocks, constants.optional_number("merge_row_clocks", "clock", 1, 0, 1e6));
-  whole(kernel.merge_rows, "merge_rows", "row", 1, 1024);
-  take(kernel.flag_reset_seconds, constants.optional_number("flag_reset", "ns", 1e-9, 0, 1e6));
-  whole(kernel.merge_batch_splits, "merge_splits_per_batch", "1", 1, 1024);
-  take(kernel.merge_batch_seconds, constants.optional_number("merge_batch", "ns", 1e-9, 0, 1e6));
-  whole(kernel.merge_kernel_warp_splits, "merge_kernel_warp_splits", "1", 1, 1024);
-  whole(kernel.merge_kernel_most_warps, "merge_kernel_most_warps", "1", 1, 32);
-  whole(kernel.merge_fragments, "merge_fragments", "1", 1, 1 << 16);
-  whole(kernel.merge_warps, "merge_warps", "1", 1, 32);
-  take(kernel.waiting_merge_seconds, constants.optional_number("waiting_merge", "ns", 1e-9, 0, 1e6));
-  take(kernel.waiting_merge_seconds_per_split,
-       constants.optional_number("waiting_merge_per_split", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_shared_seconds, constants.optional_number("merge_shared", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_shared_turns, constants.optional_number("merge_shared_turns", "1", 1, 0, 1e6));
-  take(kernel.merge_kernel_batch_seconds, constants.optional_number("merge_kernel_batch", "ns", 1e-9, 0, 1e6));
-  take(kernel.merge_kernel_bytes_per_second,
-       constants.optional_number("merge_kernel_bandwidth", "GB/s", 1e9, 1e-3, 1e6));
-  take(kernel.merge_kernel_seconds_per_split, constants.optional_number("merge_kernel_per_split", "ns", 1e-9, 0, 1e6));
-  take(kernel.latency_scale, constants.optional_number("latency_scale", "1", 1, 0.01, 10));
-  take(kernel.queue_scale, constants.optional_number("queue_scale", "1", 1, 0.01, 10));
-  flag(kernel.refills_after_use, "refills_after_use");
-  flag(kernel.shares_tiles, "shares_tiles");
-  take(kernel.item_stops, constants.optional_number("item_stops", "1", 1, 0, 100));
-  flag(kernel.warps_alone, "warps_alone");
-  take(kernel.combine_seconds, constants.optional_number("combine", "ns", 1e-9, 0, 1e6));
+  read_streaming(kernel, {constants});
+  read_items(kernel, {constants});
+  read_merges(kernel, {constants});
 }
 
-/// What only compiled configs have.
-void read_config(KernelVariant& variant, Constants& constants) {
+/// What only compiled configs have, whatever their cluster.
+void read_config(KernelVariant& variant, Reader read) {
   KernelProfile& kernel = variant.kernel;
-  take(kernel.chain_clocks, constants.optional_number("chain_clocks", "clock", 1, 0, 1e6));
-  take(kernel.partial_tile, constants.optional_number("partial_tile", "1", 1, 0, 1));
-  take(kernel.first_round_seconds, constants.optional_number("first_rounds", "ns", 1e-9, -1e6, 1e6));
-  take(kernel.single_item_first_round_seconds,
-       constants.optional_number("single_item_first_rounds", "ns", 1e-9, -1e6, 1e6));
-  take(kernel.ring_refill_seconds, constants.optional_number("ring_refill", "ns", 1e-9, -1e6, 1e6));
-  take(kernel.single_item_ring_refill_seconds,
-       constants.optional_number("single_item_ring_refill", "ns", 1e-9, -1e6, 1e6));
-  take(kernel.single_item_merge_seconds, constants.optional_number("single_item_merge", "ns", 1e-9, 0, 1e6));
-  take(kernel.single_item_merge_seconds_per_split,
-       constants.optional_number("single_item_merge_per_split", "ns", 1e-9, 0, 1e6));
-  take(kernel.single_item_merge_batch_seconds,
-       constants.optional_number("single_item_merge_batch", "ns", 1e-9, 0, 1e6));
-  take(kernel.table_seconds, constants.optional_number("table", "ns", 1e-9, 0, 1e6));
-  const auto clocks = [&](std::string_view key, double otherwise) {
-    return constants.optional_number(key, "clock", 1, 0, 1e6).value_or(otherwise);
-  };
-  kernel.single_item_chain_clocks = clocks("single_item_chain_clocks", kernel.chain_clocks);
-  kernel.paged_chain_clocks = clocks("paged_chain_clocks", kernel.chain_clocks);
-  kernel.box_chain_clocks = clocks("box_chain_clocks", 0);
-  kernel.paged_single_item_chain_clocks = clocks("paged_single_item_chain_clocks", kernel.single_item_chain_clocks);
-  kernel.item_crowded_seconds =
-      constants.optional_number("item_crowded", "ns", 1e-9, 0, 1e6).value_or(kernel.item_seconds);
-  if (const auto fixed = constants.optional_number("waiting_fixed", "ns", 1e-9, 0, 1e6)) {
+  read.clocks(kernel.chain_clocks, "chain_clocks");
+  read.number(kernel.partial_tile, "partial_tile", "1", 1, 0, 1);
+  read.number(kernel.first_round_seconds, "first_rounds", "ns", 1e-9, -1e6, 1e6);
+  read.number(kernel.single_item_first_round_seconds, "single_item_first_rounds", "ns", 1e-9, -1e6, 1e6);
+  read.number(kernel.ring_refill_seconds, "ring_refill", "ns", 1e-9, -1e6, 1e6);
+  read.number(kernel.single_item_ring_refill_seconds, "single_item_ring_refill", "ns", 1e-9, -1e6, 1e6);
+  read.ns(kernel.single_item_merge_seconds, "single_item_merge");
+  read.ns(kernel.single_item_merge_seconds_per_split, "single_item_merge_per_split");
+  read.ns(kernel.single_item_merge_batch_seconds, "single_item_merge_batch");
+  read.ns(kernel.table_seconds, "table");
+  read.ns(kernel.item_fewer_rows_seconds, "item_fewer_rows");
+  read.ns(kernel.spread_start_seconds, "spread_start");
+  read.ns(kernel.crowd_start_seconds, "crowd_start");
+  read.ns(kernel.single_item_crowd_start_seconds, "single_item_crowd_start");
+  read.ns(kernel.edge_seconds, "edge");
+  read.ns(kernel.edge_query_seconds, "edge_per_query");
+  read.ns(kernel.queue_list_seconds, "queue_list");
+  read.ns(kernel.paged_seconds, "paged");
+  read.ns(kernel.paged_item_seconds, "paged_item");
+  read.ns(kernel.paged_item_crowded_seconds, "paged_item_crowded");
+  read.number(kernel.paged_crowded, "paged_crowded", "1", 1, 0.1, 10);
+  read.ns(kernel.fewer_rows_seconds, "fewer_rows");
+  kernel.single_item_chain_clocks = kernel.paged_chain_clocks = kernel.chain_clocks;
+  read.clocks(kernel.single_item_chain_clocks, "single_item_chain_clocks");
+  read.clocks(kernel.paged_chain_clocks, "paged_chain_clocks");
+  kernel.box_chain_clocks = 0;
+  read.clocks(kernel.box_chain_clocks, "box_chain_clocks");
+  kernel.paged_single_item_chain_clocks = kernel.single_item_chain_clocks;
+  read.clocks(kernel.paged_single_item_chain_clocks, "paged_single_item_chain_clocks");
+  kernel.item_crowded_seconds = kernel.item_seconds;
+  read.ns(kernel.item_crowded_seconds, "item_crowded");
+  read.whole(kernel.most_tokens, "most_tokens", "token", 1, 1 << 20);
+  variant.cluster_shared_bytes = read.constants.integer("cluster_shared_memory", "byte", 0, 1 << 28);
+  if (const auto fixed = read.constants.optional_number("waiting_fixed", "ns", 1e-9, 0, 1e6)) {
     variant.waiting_fixed_seconds = *fixed;
-    kernel.waiting_item_seconds = constants.number("waiting_item", "ns", 1e-9, 0, 1e6);
-    kernel.waiting_item_crowded_seconds = constants.number("waiting_item_crowded", "ns", 1e-9, 0, 1e6);
-    kernel.waiting_chain_clocks = constants.number("waiting_chain_clocks", "clock", 1, 0, 1e6);
+    kernel.waiting_item_seconds = read.constants.number("waiting_item", "ns", 1e-9, 0, 1e6);
+    kernel.waiting_item_crowded_seconds = read.constants.number("waiting_item_crowded", "ns", 1e-9, 0, 1e6);
+    kernel.waiting_chain_clocks = read.constants.number("waiting_chain_clocks", "clock", 1, 0, 1e6);
   }
-  take(kernel.item_fewer_rows_seconds, constants.optional_number("item_fewer_rows", "ns", 1e-9, 0, 1e6));
-  take(kernel.spread_start_seconds, constants.optional_number("spread_start", "ns", 1e-9, 0, 1e6));
-  take(kernel.crowd_start_seconds, constants.optional_number("crowd_start", "ns", 1e-9, 0, 1e6));
-  take(kernel.single_item_crowd_start_seconds,
-       constants.optional_number("single_item_crowd_start", "ns", 1e-9, 0, 1e6));
-  take(kernel.edge_seconds, constants.optional_number("edge", "ns", 1e-9, 0, 1e6));
-  take(kernel.edge_query_seconds, constants.optional_number("edge_per_query", "ns", 1e-9, 0, 1e6));
-  take(kernel.queue_list_seconds, constants.optional_number("queue_list", "ns", 1e-9, 0, 1e6));
-  take(kernel.paged_seconds, constants.optional_number("paged", "ns", 1e-9, 0, 1e6));
-  take(kernel.paged_item_seconds, constants.optional_number("paged_item", "ns", 1e-9, 0, 1e6));
-  take(kernel.paged_item_crowded_seconds, constants.optional_number("paged_item_crowded", "ns", 1e-9, 0, 1e6));
-  take(kernel.paged_crowded, constants.optional_number("paged_crowded", "1", 1, 0.1, 10));
-  if (constants.optional_number("most_tokens", "token", 1, 1, 1 << 20)) {
-    kernel.most_tokens = constants.integer("most_tokens", "token", 1, 1 << 20);
-  }
-  variant.cluster_shared_bytes = constants.integer("cluster_shared_memory", "byte", 0, 1 << 28);
+}
+
+/// What they have by the size of their cluster. After read_config().
+void read_clusters(KernelVariant& variant, Constants& constants) {
   const std::vector<std::int32_t> sizes = constants.integers("clusters", "CTA", 1, 16);
   const std::vector<double> fixed = constants.numbers("fixed", "ns", 1e-9, 0, 1e6, sizes.size());
   const std::vector<double> single = constants.numbers("single_item_fixed", "ns", 1e-9, 0, 1e6, sizes.size());
   std::vector<double> crowded(sizes.size(), 0);
-  if (kernel.most_tokens > 0) {
+  if (variant.kernel.most_tokens > 0) {
     crowded = constants.numbers("crowded_clocks", "clock", 1, 0, 1e6, sizes.size());
   } else if (const auto ring = constants.optional_number("crowded_clocks", "clock", 1, 0, 1e6)) {
     crowded.assign(sizes.size(), *ring);
   }
-  take(kernel.fewer_rows_seconds, constants.optional_number("fewer_rows", "ns", 1e-9, 0, 1e6));
   const auto of_clusters = [&](std::string_view key, std::string_view unit, double scale, double most) {
     if (!constants.has(key)) return std::vector<double>(sizes.size(), 0);
     return constants.numbers(key, unit, scale, 0, most, sizes.size());
@@ -171,12 +190,12 @@ void read_config(KernelVariant& variant, Constants& constants) {
   const bool merges = constants.has("cluster_merge");
   const std::vector<double> merge = of_clusters("cluster_merge", "ns", 1e-9, 1e6);
   const std::vector<double> per_split = of_clusters("cluster_merge_per_split", "ns", 1e-9, 1e6);
-  const bool held = kernel.most_tokens > 0 && constants.has("held_transfer");
+  const bool held = variant.kernel.most_tokens > 0 && constants.has("held_transfer");
   const std::vector<double> transfer = of_clusters("held_transfer", "ns", 1e-9, 1e6);
   const std::vector<double> early = of_clusters("early_clocks", "clock", 1, 1e6);
   // Of kernels that hold their items only larger clusters take outputs in parts.
   const double parts_from =
-      constants.optional_number("parts_from", "CTA", 1, 1, 16).value_or(kernel.most_tokens > 0 ? 17 : 1);
+      constants.optional_number("parts_from", "CTA", 1, 1, 16).value_or(variant.kernel.most_tokens > 0 ? 17 : 1);
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     variant.clusters.push_back({sizes[i], fixed[i], single[i], crowded[i], later[i],
                                 static_cast<std::int32_t>(registers[i]), static_cast<std::int64_t>(shared[i]),
@@ -217,7 +236,8 @@ KernelVariant read_variant(const KernelProfile& common, const JsonValue* common_
     if (const auto instruction = fields.optional_choice("instruction", kInstructions)) {
       variant.kernel.instruction = static_cast<MmaInstruction>(*instruction);
     }
-    read_config(variant, constants);
+    read_config(variant, {constants});
+    read_clusters(variant, constants);
   }
   constants.finish();
   for (const std::string_view key : kRequired) {

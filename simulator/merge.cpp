@@ -40,7 +40,31 @@ double row_splits(const Plan& plan, const KernelProfile& kernel) {
   return rows;
 }
 
-/// A kernel of its own: its launch, the longest serial chain of partials, and the bytes or arithmetic of all of them.
+/// Warps that share a fragment of so many partials: one, two, four, up to `most`.
+std::int32_t sharing_warps(const KernelProfile& kernel, double splits, std::int32_t most) {
+  if (kernel.merge_kernel_warp_splits == 0) return 1;
+  std::int32_t warps = 1;
+  while (2 * warps <= most && splits > kernel.merge_kernel_warp_splits * warps) warps *= 2;
+  return warps;
+}
+
+/// Turns that the CTAs of a merge kernel take on the places that there are for them. `most`: partials of an output, by
+/// which each output has CTAs (gpu/prepare.cpp, merge_launch).
+double merge_kernel_turns(const Plan& plan, const Machine& machine, const KernelProfile& kernel, std::int32_t most) {
+  if (kernel.merge_kernel_warps == 0 || kernel.merge_fragments == 0) return 1;
+  const std::int32_t fragments = kernel.merge_fragments * kernel.cluster;
+  const std::int32_t sharing = sharing_warps(kernel, most, kernel.merge_kernel_most_warps);
+  const double merges = static_cast<double>(plan.merges.size());
+  const double held = static_cast<double>(machine.sms) * kernel.merge_kernel_ctas;
+  const bool runs = sharing == 1 && merges * fragments > held * kernel.merge_kernel_warps;
+  const std::int32_t warps =
+      runs ? (fragments + kernel.merge_kernel_run - 1) / kernel.merge_kernel_run : fragments * sharing;
+  const std::int32_t ctas = (warps + kernel.merge_kernel_warps - 1) / kernel.merge_kernel_warps;
+  return std::max(1.0, std::ceil(merges * ctas / held));
+}
+
+/// A kernel of its own: its launch, the longest serial chain of partials, and the bytes or arithmetic of all of them. A
+/// CTA in the place of another reads what it is to merge, then partials.
 double merge_kernel_seconds(const workloads::Workload& workload, const Plan& plan, const Machine& machine,
                             const KernelProfile& kernel) {
   std::int32_t most = 0;
@@ -54,8 +78,10 @@ double merge_kernel_seconds(const workloads::Workload& workload, const Plan& pla
   const double per_split = kernel.merge_kernel_seconds_per_split < 0 ? kernel.merge_seconds_per_split
                                                                      : kernel.merge_kernel_seconds_per_split;
   const std::int32_t serial = splits_per_warp(kernel, most);
+  const double turn = machine.l2_latency_seconds + kernel.merge_kernel_batch_seconds;
   return kernel.merge_launch_seconds + per_split * serial +
-         kernel.merge_kernel_batch_seconds * further_batches(kernel, serial) + std::max(traffic, work);
+         kernel.merge_kernel_batch_seconds * further_batches(kernel, serial) +
+         (merge_kernel_turns(plan, machine, kernel, most) - 1) * turn + std::max(traffic, work);
 }
 
 /// By which merges inside the kernel are later than if a CTA alone wrote its partial result: all CTAs end together, and
@@ -102,14 +128,6 @@ struct InKernel {
   double begin = 0;
   double end() const { return begin + seconds; }
 };
-
-/// Warps that share a fragment of so many partials: one, two, four, up to `most`.
-std::int32_t sharing_warps(const KernelProfile& kernel, double splits, std::int32_t most) {
-  if (kernel.merge_kernel_warp_splits == 0) return 1;
-  std::int32_t warps = 1;
-  while (2 * warps <= most && splits > kernel.merge_kernel_warp_splits * warps) warps *= 2;
-  return warps;
-}
 
 /// CTAs that share a merge of so many partials, of `mergers` that could: one where one is soon done.
 std::int32_t sharing_ctas(const KernelProfile& kernel, double splits, std::int32_t mergers) {

@@ -182,6 +182,74 @@ void look_at_edges(const Workload& workload, const Plan& plan, Work& work) {
   }
 }
 
+/// What a token takes by the rows of each output tile, and an item of kernels that ask for all of it at once.
+void look_at_tokens(const Workload& workload, const Machine& machine, const KernelProfile& kernel, Work& work) {
+  for (const std::int32_t rows : work.heights) {
+    if (machine.cpu) {
+      const auto known = machine.cpu->seconds_per_kv_byte_of_rows.find(rows);
+      const bool knows = known != machine.cpu->seconds_per_kv_byte_of_rows.end();
+      const double seconds = knows ? known->second : machine.cpu->seconds_per_kv_byte;
+      work.seconds_per_byte.push_back({seconds, seconds});
+      continue;
+    }
+    const TokenSeconds token = seconds_per_token(machine, kernel, workload.geometry, rows);
+    if (kernel.most_tokens > 0) {
+      work.issue_seconds = std::max(0.0, token.crowded * kernel.tile_tokens - kernel.fewer_rows_seconds);
+      work.last_issue_seconds =
+          std::max(0.0, work.issue_seconds - kernel.early_clocks * kernel.tile_tokens / machine.clock_hz);
+      work.seconds_per_byte.emplace_back();
+      continue;
+    }
+    work.seconds_per_byte.push_back({token.crowded / work.bytes_per_token, token.alone / work.bytes_per_token});
+  }
+}
+
+/// The law by which its lists, of which so many are resident, share the memory.
+void look_at_memory(const Workload& workload, const Plan& plan, const Machine& machine, const KernelProfile& kernel,
+                    const Shares& shares, std::int32_t resident, Work& work) {
+  // What asks for all of an item at once waits for no latency while it streams.
+  const double bytes_in_flight = kernel.most_tokens > 0 ? kUnlimitedBytes : static_cast<double>(kernel.bytes_in_flight);
+  work.keeps_kv_in_l2 = shares.keeps_kv_in_l2;
+  work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
+  double rows = row_share(workload, machine);
+  if (rows < 1) {
+    const Streaming lists{resident_ctas(plan, resident), work.bytes_per_token, bytes_in_flight, port_spread(machine)};
+    rows += in_step_share(workload, plan, lists) * (1 - rows);
+  }
+  const std::int32_t readers = std::min(lists_with_tokens(plan), resident_ctas(plan, resident));
+  const double delivered = rows * stream_share(machine, readers);
+  work.law.plateau *= delivered;
+  work.law.asymptote *= delivered;
+  // By how much L2 is nearer than memory does not depend on how a kernel asks.
+  work.law.latency_seconds += (kernel.latency_scale - 1) * machine.dram_latency_seconds;
+  work.law.queue_seconds *= kernel.queue_scale;
+  work.law.refill_seconds = kernel.refill_seconds;
+  work.sm_bytes_per_second = sm_rate(machine, kernel, work.bytes_per_token);
+  if (!kernel.refills_after_use) return;
+  const double tile_bytes = work.bytes_per_token * kernel.tile_tokens;
+  work.law.refill_seconds = work.seconds_per_byte.front().alone * tile_bytes;
+  work.law.passing_seconds = kernel.ring_refill_seconds;
+  if (kernel.shares_tiles) work.law.passing_seconds += tile_bytes / work.sm_bytes_per_second;
+  // Group kernels' queries come through the ring, in a stage of their own; latent ones', which have two stages, do not.
+  if (kernel.shares_tiles && workload.geometry.kind != workloads::AttentionKind::mla) {
+    work.query_stage_bytes = tile_bytes;
+  }
+}
+
+/// What first reads take that find nothing in L2 or in the TLBs. kept: K and V stay in L2 from launch to launch.
+void look_at_cold_starts(const Workload& workload, const Plan& plan, const Machine& machine,
+                         const KernelProfile& kernel, bool kept, std::int32_t resident, Work& work) {
+  const auto kv = static_cast<double>(workloads::kv_bytes(workload));
+  const std::int32_t readers = std::min(lists_with_tokens(plan), resident_ctas(plan, resident));
+  work.cold_seconds =
+      machine.cold_seconds * new_pages(kv) * kernel.cold_loads + burst_seconds(machine, kernel.cluster, readers);
+  if (kept) return;
+  // Each launch reads the table that the one before has read: it is in L2 but for what came in between.
+  const bool pages = kernel.paged_seconds > 0 && workload.kv.layout == workloads::KvLayout::paged;
+  const double farther = machine.dram_latency_seconds - machine.l2_latency_seconds;
+  work.table_seconds = farther * ((kernel.reads_table ? 1 : 0) + (pages ? 1 : 0));
+}
+
 }  // namespace
 
 std::int32_t resident_ctas(const Plan& plan, std::int32_t fit) {
@@ -208,69 +276,16 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   if (kernel.edge_seconds > 0) look_at_edges(workload, plan, work);
   (kernel.most_tokens > 0 ? work.issue_start_seconds : work.crowd_start_seconds) = kernel.crowd_start_seconds;
   work.spread_start_seconds = kernel.spread_start_seconds;
-  for (const std::int32_t rows : work.heights) {
-    if (machine.cpu) {
-      const auto known = machine.cpu->seconds_per_kv_byte_of_rows.find(rows);
-      const bool knows = known != machine.cpu->seconds_per_kv_byte_of_rows.end();
-      const double seconds = knows ? known->second : machine.cpu->seconds_per_kv_byte;
-      work.seconds_per_byte.push_back({seconds, seconds});
-      continue;
-    }
-    const TokenSeconds token = seconds_per_token(machine, kernel, workload.geometry, rows);
-    if (kernel.most_tokens > 0) {
-      work.issue_seconds = std::max(0.0, token.crowded * kernel.tile_tokens - kernel.fewer_rows_seconds);
-      work.last_issue_seconds =
-          std::max(0.0, work.issue_seconds - kernel.early_clocks * kernel.tile_tokens / machine.clock_hz);
-      work.seconds_per_byte.emplace_back();
-      continue;
-    }
-    work.seconds_per_byte.push_back({token.crowded / work.bytes_per_token, token.alone / work.bytes_per_token});
-  }
-  const auto kv = static_cast<double>(workloads::kv_bytes(workload));
-  const bool kept = kv <= kept_bytes(machine);  // a cyclic read of more keeps a part at best
+  look_at_tokens(workload, machine, kernel, work);
+  // A cyclic read of more keeps a part at best.
+  const bool kept = static_cast<double>(workloads::kv_bytes(workload)) <= kept_bytes(machine);
   const bool warm = options.l2 == L2State::warm && kept;
   const Shares shares = warm
                             ? Shares{0, 0, true}
                             : shares_of(workload, plan, machine, kernel, work.seconds_per_byte.front(), kept, resident);
-  // What asks for all of an item at once waits for no latency while it streams.
-  const double bytes_in_flight = kernel.most_tokens > 0 ? kUnlimitedBytes : static_cast<double>(kernel.bytes_in_flight);
-  work.keeps_kv_in_l2 = shares.keeps_kv_in_l2;
-  work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
-  double rows = row_share(workload, machine);
-  if (rows < 1) {
-    const Streaming lists{resident_ctas(plan, resident), work.bytes_per_token, bytes_in_flight, port_spread(machine)};
-    rows += in_step_share(workload, plan, lists) * (1 - rows);
-  }
-  const std::int32_t readers = std::min(lists_with_tokens(plan), resident_ctas(plan, resident));
-  const double delivered = rows * stream_share(machine, readers);
-  work.law.plateau *= delivered;
-  work.law.asymptote *= delivered;
-  // By how much L2 is nearer than memory does not depend on how a kernel asks.
-  work.law.latency_seconds += (kernel.latency_scale - 1) * machine.dram_latency_seconds;
-  work.law.queue_seconds *= kernel.queue_scale;
-  work.law.refill_seconds = kernel.refill_seconds;
-  work.sm_bytes_per_second = sm_rate(machine, kernel, work.bytes_per_token);
-  if (kernel.refills_after_use) {
-    const double tile_bytes = work.bytes_per_token * kernel.tile_tokens;
-    work.law.refill_seconds = work.seconds_per_byte.front().alone * tile_bytes;
-    work.law.passing_seconds = kernel.ring_refill_seconds;
-    if (kernel.shares_tiles) work.law.passing_seconds += tile_bytes / work.sm_bytes_per_second;
-    // Group kernels' come through the ring, in a stage of their own; latent ones', which have two stages, do not.
-    if (kernel.shares_tiles && workload.geometry.kind != workloads::AttentionKind::mla) {
-      work.query_stage_bytes = tile_bytes;
-    }
-  }
+  look_at_memory(workload, plan, machine, kernel, shares, resident, work);
   if (kernel.refills_after_use && kernel.prefetches_items) look_at_items(plan, resident_ctas(plan, resident), work);
-  if (!warm) {
-    work.cold_seconds =
-        machine.cold_seconds * new_pages(kv) * kernel.cold_loads + burst_seconds(machine, kernel.cluster, readers);
-    // Each launch reads the table that the one before has read: it is in L2 but for what came in between.
-    const bool pages = kernel.paged_seconds > 0 && workload.kv.layout == workloads::KvLayout::paged;
-    if (!kept) {
-      const double farther = machine.dram_latency_seconds - machine.l2_latency_seconds;
-      work.table_seconds = farther * ((kernel.reads_table ? 1 : 0) + (pages ? 1 : 0));
-    }
-  }
+  if (!warm) look_at_cold_starts(workload, plan, machine, kernel, kept, resident, work);
   return work;
 }
 

@@ -57,6 +57,7 @@ std::vector<Ablation> ablations() {
        })},
       {"batches of partials",
        of_configs([](KernelVariant& v) { v.kernel.merge_batch_seconds = v.kernel.merge_kernel_batch_seconds = 0; })},
+      {"turns of merge kernels' CTAs", of_configs([](KernelVariant& v) { v.kernel.merge_kernel_warps = 0; })},
       {"queries at the edge of a mask",
        of_configs([](KernelVariant& v) { v.kernel.edge_seconds = v.kernel.edge_query_seconds = 0; })},
       {"lists from a queue",

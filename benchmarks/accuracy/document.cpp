@@ -22,56 +22,77 @@ microbenchmarks (`splitwave calibrate`, [measuring.md](measuring.md)). Workloads
 heads, up to 128 query heads, head dims 64, 128 and 256, batches to 512, contexts to 200,000, every fourth with 2 to 8 query
 tokens, half of them paged.
 
-Forty-nine times the model was committed, then workloads of new seeds were measured and compared with nothing changed for them. The last of them,
-of H200s, and the last of an H100; all others, and what each led to, are in [judgements.md](judgements.md):
+Forty-nine times the model was committed, then workloads of new seeds were measured and compared with nothing changed
+for them. These are the last of an H100 and of an H200; all others, and what each led to, are in
+[judgements.md](judgements.md):
 
 | | times | mean | p90 | ragged p50 | speed-ups: error p50, sign beyond 5 % |
 |---|---|---|---|---|---|
 | goals | | 5 % | 12 % | 3 % | 3 %, 97 % |
-| thirty-eighth, an eighteenth H100, 200 and 200 others, row blocks side by side: [h100_judged.md](gpu/h100_judged.md) | 1,582 and 1,590 | 4.0 and 3.9 % | 9.0 and 8.6 % | 3.0 % | 2.4 and 2.9 %, 97.9 and 96.5 % |
-| thirty-eighth, by a seventeenth's constants, as shipped | 1,582 and 1,590 | 4.0 and 3.9 % | 9.1 and 8.5 % | 3.1 % | 2.5 and 2.9 %, 97.9 and 96.9 % |
+| thirty-eighth, an H100, 200 uniform and 200 ragged: [h100_judged.md](gpu/h100_judged.md) | 1,582 and 1,590 | 4.0 and 3.9 % | 9.0 and 8.6 % | 3.0 % | 2.4 and 2.9 %, 97.9 and 96.5 % |
+| thirty-eighth, by another H100's constants, as shipped | 1,582 and 1,590 | 4.0 and 3.9 % | 9.1 and 8.5 % | 3.1 % | 2.5 and 2.9 %, 97.9 and 96.9 % |
 | thirty-eighth, 66 of latent attention | 528 | 6.1 % | 13.5 % | | 4.9 %, 96.1 % |
-| forty-eighth, another H200, 200 and 200 others, kernels of 32 rows without spills | 1,590 and 1,588 | 3.8 and 3.7 % | 8.8 and 8.2 % | 2.8 % | 2.8 and 2.8 %, 97.5 and 97.7 % |
-| forty-eighth, by the forty-seventh's constants, as shipped | 1,590 and 1,588 | 4.1 and 3.9 % | 8.7 and 7.9 % | 3.1 % | 2.7 and 2.8 %, 97.7 and 97.7 % |
-| forty-eighth, 66 of latent attention | 528 | 4.1 % | 8.8 % | | 3.9 %, 98.2 % |
-| forty-ninth, another H200, 200 and 200 others, rings probed in DRAM: [h200_judged.md](gpu/h200_judged.md) | 1,584 and 1,588 | 3.6 and 3.6 % | 7.7 and 8.0 % | 2.7 % | 2.5 and 2.6 %, 97.3 and 97.7 % |
-| forty-ninth, by the forty-eighth's constants, as shipped | 1,584 and 1,588 | 3.6 and 3.7 % | 7.7 and 8.0 % | 2.7 % | 2.6 and 2.8 %, 97.5 and 97.7 % |
+| forty-ninth, an H200, 200 and 200 others: [h200_judged.md](gpu/h200_judged.md) | 1,584 and 1,588 | 3.6 and 3.6 % | 7.7 and 8.0 % | 2.7 % | 2.5 and 2.6 %, 97.3 and 97.7 % |
+| forty-ninth, by another H200's constants, as shipped | 1,584 and 1,588 | 3.6 and 3.7 % | 7.7 and 8.0 % | 2.7 % | 2.6 and 2.8 %, 97.5 and 97.7 % |
 | forty-ninth, 66 of latent attention | 528 | 4.8 % | 10.9 % | | 4.8 %, 97.5 % |
 
-The forty-ninth (GPU-85874c5c, a561190, seed 730046281, 540 seconds) is of the same kernels, but that lists without items behind the others launch no CTA, and of a model that knows what a lone ring's turn takes in
-DRAM (`ring_refill`, [measuring.md](measuring.md)), that starts of many CTAs count once, and that heads drift out of step ([simulator.md](simulator.md)). It meets all of these goals, by its own constants, which are shipped since, and by those
-shipped before, of another device and without such probes. 90.0 and 90.4 % of its uniform and ragged times lie in the 90 % bands that were shipped before (goal 88 to 92; by shipped constants 90.6 and 89.6), and 83.7 of latent
-attention's (84.1): their bands were of the forty-eighth alone, which erred by 4.0 % where this errs by 4.8. `auto` is 0.79 and 0.80 % behind the best of eight (goal 1), 15 and 28 at worst (goal 8), ten of 400 by more than 8 %, and 0.56 % of
-latent attention (1.12 before), 8.6 at worst. The 28 are 9.4 us for 7.4: pieces of 256 tokens that 66 CTAs of 32 rows in warps merge among themselves, predicted to take 7.9; the 15 are a persistent plan of seven queries in the same kernels, 19.7 %
-too fast. `lean` errs by 3.6 and 3.9 %, 20 % at worst.
-Farthest off are FlashAttention-2's grids of several queries again, 6.3 % in the mean, 53 % too fast to 55 too slow. Some 4 % too fast come out kernels of 64 rows with d = 128 and masks.
+**The forty-ninth** (GPU-85874c5c, a561190, seed 730046281, 540 seconds) meets all of these goals, by its own constants,
+which are shipped since, and by those shipped before. New in the model were what a lone ring's turn takes in DRAM
+(`ring_refill`, [measuring.md](measuring.md)) and heads that drift out of step ([simulator.md](simulator.md)).
 
-Why the worst choice of 400 is no better: the eight predictions of a workload err by 4.1 % (standard deviation about their mean, the forty-seventh and forty-eighth judgement). Choices by the measured times themselves with chance errors of
-1, 2, 2.5, 3 and 4 % added, 200 times 400 workloads of these, are 2.8, 5.6, 7.3, 8.7 and 11.5 % behind at worst (median), and 0.2, 0.4, 0.5, 0.6 and 0.9 % in the mean: 8 % at worst needs predictions that err by 2.7 % about their mean, where
-1 % in the mean needs 4.5. A twentieth of all times have 56 % of the squared error, and belong to no schedule or kernel alone; to choose what is less certain only where it is ahead by 1 to 5 %, by ten kinds of plans, moved the number of choices that are
-8 % behind from 18 to between 14 and 20 of 800.
+* Bands: 90.0 and 90.4 % of its uniform and ragged times lie in the 90 % bands shipped before (goal 88 to 92), and 83.7 % of
+  latent attention's. Of the forty-seventh to forty-ninth each, bands of one of the others hold 89 to 92 % of uniform and
+  ragged times, and 82 to 94 % of latent ones, of which there are 66 workloads.
+* `auto` is 0.79 and 0.80 % behind the best of eight (goal 1), 15 and 28 % at worst (goal 8), ten of 400 by more than 8 %; of
+  latent attention 0.56 %, 8.6 at worst. The 28 are 9.4 us for 7.4: pieces of 256 tokens that 66 CTAs of 32 rows in warps
+  merge among themselves, predicted to take 7.9. The 15 are a persistent plan of seven queries in the same kernels.
+* `lean` errs by 3.6 and 3.9 %, 20 % at worst.
+* Farthest off are FlashAttention-2's grids of several queries, 6.3 % in the mean, 53 % too fast to 55 % too slow. Kernels of
+  64 rows with d = 128 and masks come out some 4 % too fast.
 
-The forty-eighth (GPU-51ac2952, b8ab926, seed 520117843, 493 seconds) is of group kernels for 32 rows with d = 64 that spill nothing again ([kernels.md](kernels.md), "Versions"). It meets all of these goals, by its own constants,
-which were shipped up to the forty-ninth, and by those shipped before it, of another device and of kernels that spilled, but for the ragged median by these, by 0.1. 88.2, 89.5 and 87.7 % of its uniform, ragged and latent times lie in the 90 % bands that
-were shipped before (goal 88 to 92; by shipped constants 88.7, 90.6 and 85.2). `auto` is 0.51 and 0.99 % behind the best of eight (goal 1), 9.8 and 12.4 at worst (goal 8), seven of 400 by more than 8 %, and 1.12 % of latent
-attention, 11 at worst: the 12 are 5.1 us for 4.6, heads of 64 read in pairs that are predicted 5 % too fast; no two of the seven have a kernel and a schedule in common. `lean` errs by 3.7 and 4.2 %, 23 % at worst. What is
-farthest off are FlashAttention-2's grids of several queries, 23 % too fast to 35 too slow: heads that share K and V over many waves stay in step more than is taken, while pairs that lie far apart in the grid take in less
-([judgements.md](judgements.md)). Kernels of 64 rows with d = 64 come out 4 % too slow in both judgements, those of 16 rows with masks 3 % too fast. Starts are mended since: what
-those of many CTAs of a group kernel take was in two constants (`crowd_start` and `spread_start`, [measuring.md](measuring.md)), and what single items with masks take of each other on an SM in none. By the same probes the forty-eighth's
-times then err by 3.6, 3.6 and 4.0 %, the forty-seventh's by 3.7, 3.7 and 3.9 (3.9, 3.8 and 3.9 before), with as many right signs to 0.1, and the thirty-eighth's, of an H100, as before.
+**Since then** (2026-11-30) CTAs of a merge kernel that are more than SMs hold take turns ([simulator.md](simulator.md),
+"Merges"), which took nothing before: merges of ragged batches, whose longest output says how many warps all others have
+too, came out 1 to 5 us too fast. By the same probes:
 
-The thirty-eighth (GPU-c7fa5e85, ec76363, seed 390106686, the commands of `scripts/judge_gpu` in two parts), whose times are an H100's shipped ones, meets these goals but for the ragged sign, by 0.5; of uniform and
-ragged speed-ups together 97.1 % have the right sign. The shipped constants, another device's, do as well. 89.0 and 89.9 % of its times lie in the 90 % bands that were shipped before, 87.3 of latent attention's
-(goal 88 to 92). `auto` is 0.5 and 0.6 % behind the best of eight, 12 and 10 at worst, two of 400 by more than 8 %: one is the plan of `flashinfer` itself, timed twice as 25.2 and 22.9 us, the other
-`lean` of masked tiles of 80 rows (28.9 us, 24.1 predicted; a split of none takes 25.9). It was 15 and 25 % in the one before, where three of the five had row blocks, which lie side by side since
-([kernels.md](kernels.md), "Versions"). Of latent attention it is 1.4 % behind, 18 at worst: by predictions that are 8 to 15 % too fast where a call's power makes the device lower its clock, by how much
-depends on what ran before it (one plan took 656 and 786 us in one run).
+| judgement | uniform, ragged and latent before | since | latent p90 | speed-ups of latent attention: error p50 |
+|---|---|---|---|---|
+| forty-seventh | 3.7, 3.7 and 3.9 % | 3.7, 3.7 and 3.7 % | 8.9, now 8.2 % | 3.7, now 3.4 % |
+| forty-eighth | 3.6, 3.5 and 4.0 % | 3.6, 3.5 and 3.7 % | 8.8, now 8.0 % | 3.9, now 3.4 % |
+| forty-ninth | 3.6, 3.6 and 4.8 % | 3.6, 3.6 and 4.2 % | 11.0, now 9.9 % | 4.8, now 4.3 % |
 
-What the judging program itself had printed for latent attention was 6.5 %: it took `lean` for a plan with tiles of one CTA's rows, while `compare` ran and predicted one of all rows. The table has the plans that
-ran. Since then a tile of a ring that warps share comes back only after it has passed the SM's port as a whole ([simulator.md](simulator.md), `refills_after_use`): 48 CTAs of latent attention do not take in what 128
-do, which `auto` had thought with 16 heads (up to 14 % behind in a sweep; now it takes 64 to 128). Pages count once for lone items of kernels without rings, as their probes have it (up to 0.25 us less). The tables below are with that, by the shipped constants. Left were FlashAttention-2's grids of several queries,
--21 to +69 %, which L2 serves in step or not, single items with masks in several waves, up to 17 % too slow with 8 rows and 10 % too fast with 16, queues of short lists, and `lean` of latent attention with tiles
-of 64 rows in two parts each, up to 25 % too slow.
+Choices of `auto` are up to 11 and 12.6 % behind in the forty-ninth by that, of what was timed; no new times have judged it.
+
+**Why the worst choice of 400 is no better.** The eight predictions of a workload err by 4.1 % (standard deviation about
+their mean, the forty-seventh and forty-eighth judgement). Choices by the measured times themselves with chance errors added,
+200 times 400 workloads of these:
+
+| chance error | 1 % | 2 % | 2.5 % | 3 % | 4 % |
+|---|---|---|---|---|---|
+| behind at worst (median) | 2.8 % | 5.6 % | 7.3 % | 8.7 % | 11.5 % |
+| behind in the mean | 0.2 % | 0.4 % | 0.5 % | 0.6 % | 0.9 % |
+
+So 8 % at worst needs predictions that err by 2.7 % about their mean, where 1 % in the mean needs 4.5. A twentieth of all
+times have 56 % of the squared error, and belong to no schedule or kernel alone; to choose what is less certain only where it
+is ahead by 1 to 5 %, by ten kinds of plans, moved the number of choices that are 8 % behind from 18 to between 14 and 20 of
+800.
+
+**The thirty-eighth** (GPU-c7fa5e85, ec76363, seed 390106686, `scripts/judge_gpu` in two parts), whose times are an H100's
+shipped ones, meets these goals but for the ragged sign, by 0.5; of uniform and ragged speed-ups together 97.1 % have the
+right sign.
+
+* Bands: 89.0 and 89.9 % of its times lie in the 90 % bands shipped before, 87.3 % of latent attention's.
+* `auto` is 0.5 and 0.6 % behind the best of eight, 12 and 10 % at worst, two of 400 by more than 8 %: the plan of `flashinfer`
+  itself, timed twice as 25.2 and 22.9 us, and `lean` of masked tiles of 80 rows. Of latent attention it is 1.4 % behind, 18 at
+  worst, by predictions that are 8 to 15 % too fast where a call's power makes the device lower its clock, by how much depends
+  on what ran before it (one plan took 656 and 786 us in one run).
+* What the judging program had printed for latent attention was 6.5 %: it took `lean` for a plan with tiles of one CTA's rows,
+  while `compare` ran and predicted one of all rows. The table has the plans that ran.
+* Since then a tile of a ring that warps share comes back only after it has passed the SM's port as a whole
+  ([simulator.md](simulator.md), `refills_after_use`), and pages count once for lone items of kernels without rings.
+* Farthest off: FlashAttention-2's grids of several queries, 21 % too fast to 69 % too slow; single items with masks in several
+  waves; queues of short lists; `lean` of latent attention with tiles of 64 rows in two parts each, up to 25 % too slow.
+
+The tables below are by the shipped constants and the present model.
 
 )";
 
@@ -79,9 +100,22 @@ constexpr const char* kBySms = R"(### On part of the SMs
 
 The same kernels on 16 to 120 of the device's SMs and on all of them, by green contexts (`compare --executor cuda --sms N`;
 [measuring.md](measuring.md), "Part of the SMs"), predicted with `--sms N`: 12 uniform and 12 ragged workloads of a seed
-of their own (390106687), six schedules, in the run of the thirty-eighth judgement and frozen like it. By the device's own constants the errors were
-4.6 and 4.5 % (goal 6 %; p90 9.2 and 9.9 %); in the thirty-ninth, on an H200 and with other workloads, 4.7 and 3.8 (10.5 and 8.3), in the forty-first
-5.2 and 4.4 (10.4 and 9.1), and in the forty-second to forty-ninth ([h200_judged.md](gpu/h200_judged.md)) 4.3 and 4.3 (9.4 and 7.9), 4.7 and 4.5 (9.1 and 9.7), 4.3 and 4.6 (9.5 and 9.3), 4.3 and 4.1 (9.2 and 9.3), 5.0 and 4.5 (10.7 and 10.0; ragged ones on 16 to 96 SMs), 5.0 and 4.0 (9.5 and 8.2), 4.3 and 5.1 (9.3 and 11.3), 4.5 and 3.3 (9.9 and 7.2).
+of their own (390106687), six schedules, in the run of the thirty-eighth judgement and frozen like it. Mean errors by the
+device's own constants, with p90 (goal 6 %):
+
+| judgement | device | uniform | ragged |
+|---|---|---|---|
+| thirty-eighth | H100 | 4.6, 9.2 % | 4.5, 9.9 % |
+| thirty-ninth | H200 | 4.7, 10.5 % | 3.8, 8.3 % |
+| forty-first | H200 | 5.2, 10.4 % | 4.4, 9.1 % |
+| forty-second | H200 | 4.3, 9.4 % | 4.3, 7.9 % |
+| forty-third | H200 | 4.7, 9.1 % | 4.5, 9.7 % |
+| forty-fourth | H200 | 4.3, 9.5 % | 4.6, 9.3 % |
+| forty-fifth | H200 | 4.3, 9.2 % | 4.1, 9.3 % |
+| forty-sixth, ragged ones on 16 to 96 SMs | H200 | 5.0, 10.7 % | 4.5, 10.0 % |
+| forty-seventh | H200 | 5.0, 9.5 % | 4.0, 8.2 % |
+| forty-eighth | H200 | 4.3, 9.3 % | 5.1, 11.3 % |
+| forty-ninth: [h200_judged.md](gpu/h200_judged.md) | H200 | 4.5, 9.9 % | 3.3, 7.2 % |
 
 )";
 

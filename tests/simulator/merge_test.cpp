@@ -43,6 +43,33 @@ TEST(Merge, AKernelMovesItsBytesThroughL2) {
   EXPECT_NEAR(seconds({1000, 1000}, MergeKind::kernel, machine, kernel), stream + (10 + 2 + 5) * kMs, 1e-6);
 }
 
+TEST(Merge, CtasOfAKernelThatAreMoreThanThereArePlacesForTakeTurns) {
+  Machine machine = toy::machine(2);
+  machine.l2_latency_seconds = 3 * kMs;
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_kernel_batch_seconds = 2 * kMs;
+  kernel.merge_kernel_warps = 8;
+  kernel.merge_kernel_run = 4;
+  const auto more = [&] { return seconds({1000, 1000}, MergeKind::kernel, machine, kernel) - (1 + 10) * kMs; };
+  // A fragment each of 16 warps, which two CTAs have. Of 24, which would take three, warps have four each.
+  for (const std::int32_t fragments : {0, 16, 24, 64}) {
+    kernel.merge_fragments = fragments;
+    EXPECT_NEAR(more(), 2 * kMs, kTolerance) << fragments;
+  }
+  kernel.merge_fragments = 72;  // 18 warps in three CTAs
+  EXPECT_NEAR(more(), (2 + 3 + 2) * kMs, kTolerance);
+  kernel.merge_kernel_ctas = 2;
+  EXPECT_NEAR(more(), 2 * kMs, kTolerance);
+  // Two warps that share a fragment have no others: 18 CTAs on four places.
+  kernel.merge_kernel_warp_splits = 1;
+  kernel.merge_kernel_most_warps = 2;
+  EXPECT_NEAR(more(), (1 + 4 * (3 + 2)) * kMs, kTolerance);
+  // A cluster's CTAs have some of an output's fragments each.
+  kernel.merge_fragments = 36;
+  kernel.cluster = 2;
+  EXPECT_NEAR(more(), (1 + 4 * (3 + 2)) * kMs, kTolerance);
+}
+
 TEST(Merge, AHostWaitsForItsPeers) {
   Machine machine = toy::machine(2);
   machine.flag_seconds = 0.5 * kMs;
