@@ -5,7 +5,9 @@
     docs_commands_test.py SPLITWAVE
 
 Each command runs in a folder of its own that holds the files its line may name. Where a document prints the error of a
-command, the status must be 2."""
+command, the status must be 2. What stands below a line `$ splitwave ...` is what the command prints, to the letter; `...`
+stands for what is left out, whole lines where it stands alone. SPLITWAVE_ACCEPT_GOLDEN=1 puts the present output into the
+documents, where nothing is left out."""
 import json
 import os
 import pathlib
@@ -78,6 +80,48 @@ def commands_of_help(splitwave, verb):
             yield line.strip().split("  ")[0]
 
 
+def blocks_of_document(text):
+    """The lines of its fenced and indented blocks, one list each, as they stand there."""
+    block, fenced = [], False
+    for line in text.splitlines() + ["end"]:
+        if line.startswith("```"):
+            fenced = not fenced
+        elif fenced or line.startswith("    ") or not line:
+            block.append(line)
+            continue
+        yield block
+        block = []
+
+
+def outputs_of_document(text):
+    """(command line, what it prints in the document as the lines that stand there) where the document prints anything."""
+    for block in blocks_of_document(text):
+        starts = [i for i, line in enumerate(block) if re.match(r" *\$ ", line)]
+        for start, end in zip(starts, starts[1:] + [len(block)]):
+            output = start + 1
+            while block[output - 1].endswith("\\"):
+                output += 1
+            command = " ".join(line.strip(" \\") for line in block[start:output])[2:]
+            printed = "\n".join(block[output:end]).rstrip("\n")
+            if printed and command.startswith("splitwave "):
+                yield command, printed
+
+
+def without_indent(printed):
+    return re.sub(r"^    ", "", printed, flags=re.MULTILINE) if printed.startswith("    ") else printed
+
+
+def is_printed(documented, output):
+    """Whether a document's lines are this output, but for what they leave out."""
+    lines = [r"(?:.*\n)*" if line.strip() == "..." else re.escape(line).replace(r"\.\.\.", ".*") + r" *\n"
+             for line in documented.splitlines()]
+    return re.fullmatch("".join(lines), output.strip("\n") + "\n") is not None
+
+
+def is_left_out(command):
+    return any(re.search(pattern, command) for pattern in LEFT_OUT)
+
+
 def run(splitwave, command):
     """Status, output and errors of a command line, as a shell runs it where splitwave is installed."""
     with tempfile.TemporaryDirectory() as folder:
@@ -98,7 +142,7 @@ def check_commands(splitwave):
     for verb in VERBS:
         for command in commands_of_help(splitwave, verb):
             expected[command] = 0
-    checked = {c: s for c, s in expected.items() if not any(re.search(pattern, c) for pattern in LEFT_OUT)}
+    checked = {c: s for c, s in expected.items() if not is_left_out(c)}
     problems = [f"only {len(checked)} command lines are left to run"] if len(checked) < 40 else []
     for command, wanted in checked.items():
         # The default table of advise has 81 points, which takes seconds.
@@ -109,6 +153,33 @@ def check_commands(splitwave):
         if status != wanted and not undrawn:
             problems.append(f"{command}\n    has status {status} instead of {wanted}: {errors.strip()}")
     return problems
+
+
+def check_outputs(splitwave):
+    """What documents print is what their commands print now."""
+    assert is_printed("a  1 µs\n...\nd 4 ... 5", "a  1 µs\nb\nc\nd 4 and 5\n") and not is_printed("a 1 µs", "a 2 µs\n")
+    assert not is_printed("a\n...", "b\n") and is_printed("...", "") and not is_printed("a", "a\nb\n")
+    problems = []
+    compared = 0
+    for document in DOCUMENTS:
+        text = (ROOT / document).read_text()
+        for command, printed in outputs_of_document(text):
+            if is_left_out(command):
+                continue
+            compared += 1
+            status, output, errors = run(splitwave, command)
+            output = errors if status == 2 else output
+            documented = without_indent(printed)
+            if is_printed(documented, output):
+                continue
+            if "..." not in documented and status in (0, 2) and os.environ.get("SPLITWAVE_ACCEPT_GOLDEN"):
+                indent = "    " if printed.startswith("    ") else ""
+                lines = [(indent + line).rstrip() for line in output.strip("\n").splitlines()]
+                text = text.replace(printed, "\n".join(lines))
+                (ROOT / document).write_text(text)
+            else:
+                problems.append(f"{document}: {command}\n    prints\n{output}    and not\n{documented}")
+    return problems + ([f"only {compared} outputs are left to compare"] if compared < 6 else [])
 
 
 def check_sequence_aware_example(splitwave):
@@ -135,7 +206,8 @@ def check_sweep_fields(splitwave):
 
 def main():
     splitwave = sys.argv[1]
-    problems = check_commands(splitwave) + check_sequence_aware_example(splitwave) + check_sweep_fields(splitwave)
+    problems = check_commands(splitwave) + check_outputs(splitwave)
+    problems += check_sequence_aware_example(splitwave) + check_sweep_fields(splitwave)
     for problem in problems:
         print(problem)
     sys.exit(1 if problems else 0)
