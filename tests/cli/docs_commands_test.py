@@ -8,6 +8,7 @@ Each command runs in a folder of its own that holds the files its line may name.
 command, the status must be 2. What stands below a line `$ splitwave ...` is what the command prints, to the letter; `...`
 stands for what is left out, whole lines where it stands alone. SPLITWAVE_ACCEPT_GOLDEN=1 puts the present output into the
 documents, where nothing is left out."""
+import functools
 import json
 import os
 import pathlib
@@ -122,6 +123,7 @@ def is_left_out(command):
     return any(re.search(pattern, command) for pattern in LEFT_OUT)
 
 
+@functools.lru_cache(maxsize=None)
 def run(splitwave, command):
     """Status, output and errors of a command line, as a shell runs it where splitwave is installed."""
     with tempfile.TemporaryDirectory() as folder:
