@@ -124,7 +124,9 @@ void add_arrays(const VerifyVerbOptions& options, studies::CaseOptions& settings
       throw base::InputError(
           fmt::format("--array {}: allowed: NAME=FILE.npy or NAME=FILE,DTYPE,SHAPE", base::printable(text)));
     }
-    settings.tensors[text.substr(0, equals)] = text.substr(equals + 1);
+    const std::string name = text.substr(0, equals);
+    studies::expect_array_name("--array", name);
+    settings.tensors[name] = text.substr(equals + 1);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/array_files.h"
@@ -47,8 +48,8 @@ std::vector<std::int64_t> kv_shape(const workloads::Workload& workload, const wo
     case KvLayout::bshd:
       return {tensors.first_token.back(), heads, elements};
     case KvLayout::bhsd:
-      return {static_cast<std::int64_t>(workload.requests.size()), heads, workload.requests.front().context_len,
-              elements};
+      return {static_cast<std::int64_t>(workload.requests.size()), heads,
+              workload.requests.empty() ? 0 : workload.requests.front().context_len, elements};
     case KvLayout::paged:
       break;
   }
@@ -66,6 +67,18 @@ void require_one_length(const workloads::Workload& workload) {
   }
 }
 
+/// Cumulative lengths are int32, which sums of contexts can leave (those of queries cannot: kMaxQueryTokens).
+void require_countable_tokens(const workloads::Workload& workload) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  std::int64_t tokens = 0;
+  for (const workloads::Request& request : workload.requests) tokens += request.context_len;
+  if (tokens <= kMost) return;
+  throw base::InputError(
+      fmt::format("workload {}: its contexts have {} tokens, more than cu_seqlens_k counts; allowed: at most {}, or "
+                  "kv.layout bhsd, paged",
+                  base::printable(workload.name, 200), tokens, kMost));
+}
+
 void add_lengths(const workloads::Workload& workload, Export& e) {
   const auto requests = static_cast<std::int64_t>(workload.requests.size());
   std::int64_t columns = 1;
@@ -80,7 +93,7 @@ void add_lengths(const workloads::Workload& workload, Export& e) {
   e.views.emplace_back("cu_seqlens_q", c_order_view(e.cu_seqlens_q.data(), ElementType::i32, {requests + 1}));
   if (workload.kv.layout == KvLayout::bshd) {
     for (const std::int32_t length : e.context_lens) {
-      e.cu_seqlens_k.push_back(static_cast<std::int32_t>(std::int64_t{e.cu_seqlens_k.back()} + length));
+      e.cu_seqlens_k.push_back(e.cu_seqlens_k.back() + length);
     }
     e.views.emplace_back("cu_seqlens_k", c_order_view(e.cu_seqlens_k.data(), ElementType::i32, {requests + 1}));
   }
@@ -123,6 +136,7 @@ std::string settings(const workloads::Workload& workload, const Export& e) {
 void export_tensors(const workloads::Workload& workload, const std::string& folder, TensorFormat format) {
   const workloads::Geometry& g = workload.geometry;
   if (workload.kv.layout == KvLayout::bhsd) require_one_length(workload);
+  if (workload.kv.layout == KvLayout::bshd) require_countable_tokens(workload);
   base::make_folder(folder);
   const std::filesystem::path in = folder;
   for (const char* const name : {"workload.json", "case.json", "tensors.safetensors", "q.npy"})

@@ -201,11 +201,7 @@ bool is_case_folder(const fs::path& path) {
 Arrays read_safetensors_file(const std::string& path) {
   Arrays arrays;
   for (const base::NamedArray& each : base::read_safetensors(path)) {
-    if (std::find(kArrays.begin(), kArrays.end(), each.name) == kArrays.end()) {
-      throw base::InputError(
-          fmt::format("{}: tensor {} is unknown{}; allowed: {}", base::printable(path, 400), base::printable(each.name),
-                      base::did_you_mean(each.name, {kArrays.begin(), kArrays.end()}), array_names()));
-    }
+    expect_array_name(base::printable(path, 400), each.name);
     arrays.emplace(each.name, each.array);
   }
   return arrays;
@@ -238,6 +234,12 @@ std::optional<fs::path> safetensors_of(const fs::path& folder) {
 }
 
 }  // namespace
+
+void expect_array_name(const std::string& where, const std::string& name) {
+  if (std::find(kArrays.begin(), kArrays.end(), name) != kArrays.end()) return;
+  throw base::InputError(fmt::format("{}: tensor {} is unknown{}; allowed: {}", where, base::printable(name),
+                                     base::did_you_mean(name, {kArrays.begin(), kArrays.end()}), array_names()));
+}
 
 std::vector<std::string> find_cases(const std::string& path) {
   if (!fs::is_directory(path) || is_case_folder(path)) return {path};

@@ -36,6 +36,9 @@ struct VerifyCase {
   cpu_reference::VerifyOptions options;
 };
 
+/// Throws InputError that begins with `where` unless an array of a case has the name.
+void expect_array_name(const std::string& where, const std::string& name);
+
 /// The cases at a path: a folder with arrays, a safetensors file, or a folder of these, sorted by name. Throws
 /// InputError where there is none.
 std::vector<std::string> find_cases(const std::string& path);
@@ -52,7 +55,7 @@ enum class TensorFormat { npy, safetensors };
 
 /// Writes q, k, v (block_table, context_lens or cumulative lengths), the oracle's output and LSE, case.json and
 /// workload.json into a new or empty folder. Throws InputError also for a head-major workload of different lengths,
-/// which no array holds.
+/// which no array holds, and for one with cumulative lengths of more than 2^31 - 1 tokens.
 void export_tensors(const workloads::Workload& workload, const std::string& folder, TensorFormat format);
 
 }  // namespace splitwave::studies

@@ -98,6 +98,30 @@ TEST_F(VerifyVerb, EveryLayoutAndDtypeRoundTrips) {
   }
 }
 
+// A head-major array takes its extent from the first request, which an empty batch has not.
+TEST_F(VerifyVerb, TensorsOfAnEmptyBatchAreWritten) {
+  for (const std::string layout :
+       {R"("layout":"bshd")", R"("layout":"bhsd")", R"("layout":"paged","page_size":16)"}) {
+    const std::string file = folder_.write(
+        "empty.json",
+        R"({"format":1,"name":"a","geometry":{"query_heads":8,"kv_heads":8,"head_dim":64,"value_dim":64},)"
+        R"("requests":[],"kv":{)" +
+            layout + "}}");
+    for (const std::string format : {"npy", "safetensors"}) {
+      const std::string path = exported(layout.substr(10, 4) + format, file, format);
+      EXPECT_TRUE(std::filesystem::exists(path + "/case.json")) << layout << format;
+    }
+  }
+}
+
+TEST_F(VerifyVerb, CumulativeLengthsBeyondThirtyTwoBitsAreRefused) {
+  const Outcome outcome =
+      splitwave({"workload", "tensors", "-w", "h=1/1,d=8:2048q1s1024k", "--out", folder_.file("large")});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_NE(outcome.err.find("contexts have 2147483648 tokens"), std::string::npos) << outcome.err;
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("large")));
+}
+
 TEST_F(VerifyVerb, AWrongElementFailsAndIsNamed) {
   const std::string a = exported("a");
   const Outcome outcome = splitwave({"verify", "--tensors", a, "--output", spoiled(a + "/output.npy")});
@@ -182,6 +206,7 @@ TEST_F(VerifyVerb, BadInputIsOneLine) {
       {{"verify", "--tensors", a, "--window", "0"}, "an integer from 1"},
       {{"verify", "--tensors", a, "--weights", "f8"}, "f8 is not allowed; allowed: f16, bf16"},
       {{"verify", "--tensors", a, "--array", "output"}, "NAME=FILE.npy"},
+      {{"verify", "--tensors", a, "--array", "ouput=" + a + "/q.npy"}, "tensor ouput is unknown; did you mean output"},
       {{"workload", "tensors", "-w", kWorkload, "--out", a}, "exists and is not replaced"},
   };
   for (const auto& each : cases) {
