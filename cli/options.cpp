@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <thread>
 
 #include "base/error.h"
@@ -49,6 +50,23 @@ CLI::Validator integer_between(std::int64_t least, std::int64_t most) {
       "");
 }
 
+CLI::Validator seed_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        return whole_number<std::uint64_t>(text) ? "" : refusal(text, "an integer from 0 to 2^64 - 1");
+      },
+      "");
+}
+
+CLI::Validator finite_number() {
+  return CLI::Validator(
+      [](std::string& text) -> std::string {
+        const std::optional<double> value = whole_number<double>(text);
+        return value && std::isfinite(*value) ? "" : refusal(text, "a finite number");
+      },
+      "");
+}
+
 CLI::Validator positive_up_to(double most) {
   return CLI::Validator(
       [=](std::string& text) -> std::string {
@@ -87,11 +105,7 @@ void add_workload_options(CLI::App& app, WorkloadOptions& options) {
   }
   app.add_option("--seed", options.seed, "seed of all tensors, instead of the workloads' own")
       ->type_name("N")
-      ->check(CLI::Validator(
-          [](std::string& text) -> std::string {
-            return whole_number<std::uint64_t>(text) ? "" : refusal(text, "an integer from 0 to 2^64 - 1");
-          },
-          ""));
+      ->check(seed_number());
 }
 
 void add_machine_options(CLI::App& app, MachineOptions& options) {

@@ -80,6 +80,12 @@ std::int32_t thread_count(std::int32_t option);
 /// An integer check with one form of message: "5 is not allowed; allowed: LEAST to MOST".
 CLI::Validator integer_between(std::int64_t least, std::int64_t most);
 
+/// The same for seeds: integers from 0 to 2^64 - 1.
+CLI::Validator seed_number();
+
+/// The same for numbers that are neither infinite nor NaN.
+CLI::Validator finite_number();
+
 /// The same for numbers above 0.
 CLI::Validator positive_up_to(double most);
 

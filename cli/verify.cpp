@@ -178,27 +178,35 @@ CLI::Validator one_of(std::vector<std::string> words) {
 }
 
 void add_settings(CLI::App& verb, studies::CaseOptions& settings) {
-  // Callbacks: a flag that is not given leaves what case.json says.
+  // Callbacks: a flag that is not given leaves what case.json says. A workload says itself what its kernel was asked
+  // for: beside -w these options would change nothing.
   verb.add_flag_callback(
-      "--causal", [&settings] { settings.causal = true; },
-      "with --tensors: the last query sees the last token, each before it one less");
+          "--causal", [&settings] { settings.causal = true; },
+          "with --tensors: the last query sees the last token, each before it one less")
+      ->needs("--tensors");
   verb.add_flag_callback(
           "--no-causal", [&settings] { settings.causal = false; }, "with --tensors: no causal mask")
+      ->needs("--tensors")
       ->excludes("--causal");
   verb.add_option("--window", settings.window, "with --tensors: sliding window, as in a workload's geometry")
       ->type_name("TOKENS")
-      ->check(integer_between(1, 2147483647));
+      ->check(integer_between(1, 2147483647))
+      ->needs("--tensors");
   verb.add_option("--scale", settings.scale, "with --tensors: factor on scores; 1 / sqrt(head_dim) if not given")
-      ->type_name("X");
+      ->type_name("X")
+      ->check(finite_number())
+      ->needs("--tensors");
   verb.add_option("--lse-base", settings.lse_base, "base of the LSE that is judged: e, or 2")
       ->type_name("e|2")
       ->check(one_of({"e", "2"}));
   verb.add_option("--layout", settings.layout, "with --tensors: order of the axes of q and output: token or head major")
       ->type_name("token|head")
-      ->check(one_of({"token", "head"}));
+      ->check(one_of({"token", "head"}))
+      ->needs("--tensors");
   verb.add_option("--kv-layout", settings.kv_layout, "the same of k and v, if another")
       ->type_name("token|head")
-      ->check(one_of({"token", "head"}));
+      ->check(one_of({"token", "head"}))
+      ->needs("--tensors");
   verb.add_option("--weights", settings.weights,
                   "precision that the kernel keeps the softmax weights in; v's if not given")
       ->type_name("f16|bf16|tf32|f32|f64")
@@ -238,11 +246,13 @@ void add_verify(CLI::App& program, int& status) {
           "a case with its own q, k, v and output: a folder with npy files, a safetensors file, or a folder of "
           "these (docs/verify.md)")
       ->type_name("PATH")
-      ->excludes("--workload");
+      ->excludes("--workload")
+      ->excludes("--seed");
   verb->add_option("--array", options->arrays,
                    "with --tensors: an array from another file, NAME=FILE.npy or NAME=FILE,DTYPE,SHAPE")
       ->allow_extra_args(false)
-      ->type_name("NAME=FILE");
+      ->type_name("NAME=FILE")
+      ->needs("--tensors");
   add_settings(*verb, options->settings);
   add_sample_option(*verb, options->settings.sample,
                     "with -w: judge so many KV heads of requests alone: for tensors that no memory holds")

@@ -169,6 +169,7 @@ void add_import(CLI::App& parent) {
       ->capture_default_str();
   verb->add_option("--seed", options->seed, "seed of the drawn steps and of the tensors")
       ->type_name("N")
+      ->check(seed_number())
       ->capture_default_str();
   add_output_options(*verb, options->output, options->json);
   verb->callback([options] { write_workloads(import_workloads(*options), options->output); });
@@ -191,7 +192,8 @@ void add_generate(CLI::App& parent) {
   verb->add_option("--name", options->name, "name of the workload; made from model and kind if not given")
       ->type_name("NAME");
   const auto number = [&](const char* flag, const char* key, const char* help) {
-    verb->add_option(flag, options->numbers[key], help)->type_name("N");
+    // JSON has no NaN: it would be written as null, which stands for a number that is not given.
+    verb->add_option(flag, options->numbers[key], help)->type_name("N")->check(finite_number());
   };
   number("--batch", "batch", "requests");
   number("--query-len", "query_len", "query tokens of each request");
@@ -203,7 +205,9 @@ void add_generate(CLI::App& parent) {
   number("--long-context-len", "long_context_len", "one_long: the long context");
   number("--short-context-len", "short_context_len", "one_long: the others");
   verb->add_option("--lengths", options->lengths, "published: name of a length distribution")->type_name("NAME");
-  verb->add_option("--seed", options->seed, "seed of the lengths and of the tensors")->type_name("N");
+  verb->add_option("--seed", options->seed, "seed of the lengths and of the tensors")
+      ->type_name("N")
+      ->check(seed_number());
   add_output_options(*verb, options->output, options->json);
   verb->callback([options] { write_workloads(generate_workloads(*options), options->output); });
 }

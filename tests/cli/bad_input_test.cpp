@@ -72,7 +72,20 @@ TEST(BadInput, Numbers) {
     expect_refused({{"run", "-w", kSmall, "--threads", value}, {"--threads", value, "1 to 1024"}});
   }
   expect_refused({{"run", "-w", kSmall, "--samples", "0"}, {"--samples", "0"}});
-  expect_refused({{"simulate", "-w", kSmall, "--seed", "-1"}, {"--seed", "-1", "2^64 - 1"}});
+  for (const std::vector<std::string>& verb :
+       {std::vector<std::string>{"simulate", "-w", kSmall},
+        {"workload", "import", "trace.csv", "--model", "llama-3-8b"},
+        {"workload", "generate", "uniform", "--model", "llama-3-8b", "--batch", "1", "--context-len", "8"}}) {
+    std::vector<std::string> arguments = verb;
+    arguments.insert(arguments.end(), {"--seed", "-1"});
+    expect_refused({arguments, {"--seed", "-1", "2^64 - 1"}});
+  }
+  // JSON, by which generators are asked, has no such numbers.
+  for (const char* value : {"nan", "inf", "1e999", "two"}) {
+    expect_refused({{"workload", "generate", "zipf", "--model", "llama-3-8b", "--batch", "2", "--mean-context-len",
+                     "100", "--exponent", value},
+                    {"--exponent", value, "a finite number"}});
+  }
   expect_refused({{"simulate", "-w", kSmall, "--seed", "18446744073709551616"}, {"--seed"}});
 }
 

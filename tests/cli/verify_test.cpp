@@ -217,6 +217,28 @@ TEST_F(VerifyVerb, BadInputIsOneLine) {
   }
 }
 
+// A workload says itself what its kernel was asked for, and a case has no seed.
+TEST_F(VerifyVerb, OptionsOfTheOtherKindOfCaseAreRefused) {
+  const std::string a = exported("a");
+  for (const std::vector<std::string>& option : {std::vector<std::string>{"--array", "k=" + a + "/k.npy"},
+                                                 {"--causal"},
+                                                 {"--no-causal"},
+                                                 {"--window", "8"},
+                                                 {"--scale", "1"},
+                                                 {"--layout", "head"},
+                                                 {"--kv-layout", "head"}}) {
+    std::vector<std::string> arguments = {"verify", "-w", kWorkload, "--output", a + "/output.npy"};
+    arguments.insert(arguments.end(), option.begin(), option.end());
+    const Outcome outcome = splitwave(arguments);
+    EXPECT_EQ(outcome.status, 2) << option.front() << outcome.out;
+    EXPECT_NE(outcome.err.find(option.front() + " requires --tensors"), std::string::npos) << outcome.err;
+  }
+  const Outcome seed = splitwave({"verify", "--tensors", a, "--seed", "3"});
+  EXPECT_EQ(seed.status, 2);
+  EXPECT_NE(seed.err.find("--seed"), std::string::npos) << seed.err;
+  EXPECT_EQ(splitwave({"verify", "--tensors", a, "--scale", "nan"}).status, 2);
+}
+
 TEST_F(VerifyVerb, CaseJsonIsReadStrictly) {
   const std::string a = exported("a");
   for (const auto& [text, message] :
