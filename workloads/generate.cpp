@@ -161,6 +161,10 @@ const std::vector<LengthDistribution>& length_distributions() {
 std::vector<Request> generate_published(std::int32_t batch, std::int32_t query_len, std::string_view distribution,
                                         std::optional<std::int32_t> max_context_len, std::uint64_t seed) {
   const LengthDistribution& lengths = find_distribution(distribution);
+  if (max_context_len && *max_context_len < query_len) {
+    throw base::InputError(
+        fmt::format("max_context_len is {}; allowed: at least query_len ({})", *max_context_len, query_len));
+  }
   RandomStream random(seed, published_lengths);
   std::vector<std::int32_t> contexts;
   for (std::int32_t i = 0; i < batch; ++i) {

@@ -43,7 +43,8 @@ const std::vector<LengthDistribution>& length_distributions();
 
 /// A decode batch as a server would hold it: prompt and output length are drawn from the distribution, independently
 /// and linear between its quantiles, and the request has made a uniform share of its output. Contexts beyond
-/// `max_context_len` are cut to it. Throws InputError with the nearest names if there is no such distribution.
+/// `max_context_len` are cut to it, and none is shorter than `query_len`. Throws InputError with the nearest names if
+/// there is no such distribution, and if `max_context_len` is less than `query_len`.
 std::vector<Request> generate_published(std::int32_t batch, std::int32_t query_len, std::string_view distribution,
                                         std::optional<std::int32_t> max_context_len, std::uint64_t seed);
 

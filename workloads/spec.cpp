@@ -132,10 +132,7 @@ void read_geometry_option(const Option& option, Geometry& g) {
 void read_workload_option(const Option& option, Workload& workload) {
   const std::string_view key = option.key();
   if (key == "layout") workload.kv.layout = static_cast<KvLayout>(option.choice(kLayoutNames));
-  if (key == "page") {
-    workload.kv.page_size = option.integer(1, kMaxPageSize);
-    workload.kv.layout = KvLayout::paged;
-  }
+  if (key == "page") workload.kv.page_size = option.integer(1, kMaxPageSize);
   if (key == "cache") workload.kv.cache_len = option.integer(1, kMaxContextLen);
   if (key == "seed") workload.seed = option.seed();
   if (key == "dist") workload.distribution = static_cast<Distribution>(option.choice(kDistributionNames));
@@ -171,6 +168,8 @@ void read_options(const std::vector<Option>& options, bool has_model, const std:
     if (!first_of(option)) read_geometry_option(option, g);
     read_workload_option(option, workload);
   }
+  // A layout that is given stands, whatever the order; validate() refuses one that has no pages.
+  if (has("page") && !has("layout")) workload.kv.layout = KvLayout::paged;
 }
 
 // One segment of a batch.

@@ -94,7 +94,10 @@ TEST(GeneratePublished, MediansAndLimits) {
   EXPECT_NEAR(contexts[10'000], 1100, 60);  // median prompt 1020, plus what is made
   EXPECT_EQ(contexts.back(), 2000);
   for (const Request& r : generate_published(1000, 9, "azure-2023-conv", {}, 6)) EXPECT_GE(r.context_len, 9);
+  for (const Request& r : generate_published(1000, 9, "azure-2023-conv", 9, 6)) EXPECT_EQ(r.context_len, 9);
   tests::expect_refused([] { generate_published(1, 1, "azure", {}, 0); }, {"azure", "azure-2023-code"});
+  tests::expect_refused([] { generate_published(1, 64, "azure-2023-conv", 4, 0); },
+                        {"max_context_len is 4", "at least query_len (64)"});
 }
 
 TEST(Generate, TheSeedDecides) {

@@ -79,6 +79,7 @@ TEST(Spec, Refusals) {
   refused("h=8,d=64,scale=nan:8q1", {"scale is \"nan\""});
   refused("h=8,d=64,layout=paged:8q1", {"kv.page_size is 0"});
   refused("h=8,d=64,page=16,layout=bhsd:8q1", {"kv.page_size is 16"});
+  refused("h=8,d=64,layout=bhsd,page=16:8q1", {"kv.page_size is 16"});
   refused("h=8,d=64,seed=-1:8q1", {"seed is \"-1\""});
   refused("h=8,d=64,causal=2:8q1", {"causal is \"2\""});
   refused("h=8,d=64,cache=10:8q1s11", {"context_len is 11", "kv.cache_len (10)"});
