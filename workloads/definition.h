@@ -18,6 +18,12 @@ Workload read_workload(const base::JsonValue& value, const std::string& where, c
 /// name. An object without "sweep" is its own only point.
 class Sweep {
  public:
+  /// One step of the path of a field: the key of an object, or the index of an array.
+  struct Step {
+    std::string text;
+    bool is_index;
+  };
+
   Sweep(const base::JsonValue& value, const std::string& where, const std::string& path);
 
   std::int64_t points() const { return points_; }
@@ -25,7 +31,8 @@ class Sweep {
 
  private:
   struct Axis {
-    std::string path;   ///< of the swept field
+    std::string path;  ///< of the swept field
+    std::vector<Step> steps;
     std::string label;  ///< its last key, or the whole path where that would be ambiguous
     std::vector<base::JsonValue> values;
   };

@@ -24,6 +24,7 @@ inline constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 60;  ///< of 
 inline constexpr std::int64_t kMaxNameLength = 200;
 inline constexpr std::int64_t kMaxNoteLength = 2000;
 inline constexpr std::int64_t kMaxWorkloads = 10'000;                     ///< of one file, sweeps expanded
+inline constexpr std::int64_t kMaxSweepAxes = 64;                         ///< of one workload
 inline constexpr std::int64_t kMaxTotalRequests = std::int64_t{1} << 22;  ///< of one file, sweeps expanded
 
 /// validate(), with `where` instead of the workload's name at the start of the message.

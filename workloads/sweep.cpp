@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "base/document.h"
@@ -19,17 +20,33 @@ namespace {
 
 using Kind = base::JsonValue::Kind;
 
-// "requests[0].context_len" -> requests, 0, context_len
-std::vector<std::string> split_path(std::string_view path) {
-  std::vector<std::string> steps(1);
-  for (const char c : path) {
-    if (c == ']') continue;
-    if (c == '.' || c == '[') {
-      steps.emplace_back();
-    } else {
-      steps.back() += c;
+// Whether the text is an index as JSON would write it; few digits, so that it fits any integer.
+bool is_index(std::string_view text) {
+  return !text.empty() && text.size() <= 7 && text.find_first_not_of("0123456789") == std::string_view::npos &&
+         (text.size() == 1 || text.front() != '0');
+}
+
+// "requests[0].context_len" -> requests, 0, context_len. None if the text is no such path, or one that leads deeper
+// than documents do. Each field has one path, so that axes of different paths are different fields.
+std::optional<std::vector<Sweep::Step>> read_path(std::string_view path) {
+  std::vector<Sweep::Step> steps;
+  while (steps.size() < static_cast<std::size_t>(base::kMaxDepth)) {
+    const std::string_view key = path.substr(0, path.find_first_of(".[]"));
+    if (key.empty()) return std::nullopt;
+    steps.push_back({std::string(key), false});
+    path.remove_prefix(key.size());
+    while (path.starts_with('[')) {
+      const std::size_t end = path.find(']');
+      if (end == std::string_view::npos || !is_index(path.substr(1, end - 1))) return std::nullopt;
+      steps.push_back({std::string(path.substr(1, end - 1)), true});
+      path.remove_prefix(end + 1);
     }
+    if (path.empty()) break;
+    if (path.front() != '.') return std::nullopt;
+    path.remove_prefix(1);
+    if (path.empty()) return std::nullopt;
   }
+  if (!path.empty() || steps.size() > static_cast<std::size_t>(base::kMaxDepth)) return std::nullopt;
   return steps;
 }
 
@@ -66,25 +83,23 @@ std::vector<base::JsonValue> read_range(const base::JsonValue& value, const std:
 
 // Sets the field at `path`; objects on the way that are absent are made. Whether the field may exist is for the
 // reader of the result to say.
-void assign(base::JsonValue& root, const std::vector<std::string>& steps, base::JsonValue value,
+void assign(base::JsonValue& root, const std::vector<Sweep::Step>& steps, base::JsonValue value,
             const std::string& problem) {
   base::JsonValue* place = &root;
-  for (const std::string& step : steps) {
-    if (place->is(Kind::array)) {
-      const bool digits =
-          !step.empty() && step.size() <= 7 && step.find_first_not_of("0123456789") == std::string::npos;
-      const std::size_t index = digits ? std::stoul(step) : place->items.size();
-      if (index >= place->items.size()) throw base::InputError(problem);
+  for (const Sweep::Step& step : steps) {
+    if (step.is_index) {
+      const std::size_t index = std::stoul(step.text);
+      if (!place->is(Kind::array) || index >= place->items.size()) throw base::InputError(problem);
       place = &place->items[index];
       continue;
     }
     if (place->is(Kind::null)) place->kind = Kind::object;
-    if (!place->is(Kind::object) || step.empty()) throw base::InputError(problem);
-    if (place->find(step) == nullptr) {
-      place->keys.push_back(step);
+    if (!place->is(Kind::object)) throw base::InputError(problem);
+    if (place->find(step.text) == nullptr) {
+      place->keys.push_back(step.text);
       place->items.emplace_back();
     }
-    place = place->find(step);
+    place = place->find(step.text);
   }
   *place = std::move(value);
 }
@@ -108,18 +123,29 @@ Sweep::Sweep(const base::JsonValue& value, const std::string& where, const std::
   if (sweep == nullptr) return;
   const std::string sweep_path = path.empty() ? "sweep" : path + ".sweep";
   if (!sweep->is(Kind::object)) base::refuse_value(where, sweep_path, sweep->shown(), "an object");
+  if (static_cast<std::int64_t>(sweep->items.size()) > kMaxSweepAxes) {
+    throw base::InputError(fmt::format("{}: {} has {} axes; allowed: at most {}", where, sweep_path,
+                                       sweep->items.size(), kMaxSweepAxes));
+  }
   for (std::size_t i = 0; i < sweep->items.size(); ++i) {
     const std::string& field = sweep->keys[i];
     const std::string axis_path = fmt::format("{}.{}", sweep_path, base::printable(field));
     const base::JsonValue& values = sweep->items[i];
-    const std::string root = split_path(field).front();
+    std::optional<std::vector<Step>> steps = read_path(field);
+    if (!steps) {
+      throw base::InputError(
+          fmt::format("{}: {} is not a field of the workload; allowed: a path such as geometry.window or "
+                      "requests[0].context_len, of at most {} steps",
+                      where, axis_path, base::kMaxDepth));
+    }
+    const std::string& root = steps->front().text;
     if (root == "name" || root == "format" || root == "sweep") {
       throw base::InputError(fmt::format("{}: {} may not be swept", where, axis_path));
     }
     if (!values.is(Kind::array) && !values.is(Kind::object)) {
       base::refuse_value(where, axis_path, values.shown(), "an array of values, or from, to and step or factor");
     }
-    Axis axis{field, "", values.is(Kind::array) ? values.items : read_range(values, where, axis_path)};
+    Axis axis{field, std::move(*steps), "", values.is(Kind::array) ? values.items : read_range(values, where, axis_path)};
     if (axis.values.empty()) base::refuse_value(where, axis_path, "empty", "at least one value");
     if (static_cast<std::int64_t>(axis.values.size()) > kMaxWorkloads / points_) {
       throw base::InputError(fmt::format("{}: {} has more than {} points", where, sweep_path, kMaxWorkloads));
@@ -132,9 +158,9 @@ Sweep::Sweep(const base::JsonValue& value, const std::string& where, const std::
 
 void Sweep::label_axes() {
   for (Axis& axis : axes_) {
-    const std::string last = split_path(axis.path).back();
+    const std::string& last = axis.steps.back().text;
     const auto same = std::count_if(axes_.begin(), axes_.end(),
-                                    [&](const Axis& other) { return split_path(other.path).back() == last; });
+                                    [&](const Axis& other) { return other.steps.back().text == last; });
     axis.label = base::printable(same > 1 ? axis.path : last, 40);
   }
 }
@@ -146,7 +172,7 @@ base::JsonValue Sweep::point(std::int64_t index) const {
   for (const Axis& axis : axes_) {  // the last axis runs fastest
     stride /= static_cast<std::int64_t>(axis.values.size());
     const auto at = static_cast<std::size_t>(index / stride) % axis.values.size();
-    assign(result, split_path(axis.path), axis.values[at],
+    assign(result, axis.steps, axis.values[at],
            fmt::format("{}: {}{}sweep.{} is not a field of the workload", where_, path_, path_.empty() ? "" : ".",
                        base::printable(axis.path)));
     suffix += fmt::format("{}{}={}", suffix.empty() ? "/" : ",", axis.label, label_of(axis.values[at], at));

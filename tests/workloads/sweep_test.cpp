@@ -85,6 +85,10 @@ TEST(Sweep, Refusals) {
   refused(R"({"requests[99999999999999999999].context_len": [1]})", {"is not a field"});
   refused(R"({"": [1]})", {"is not a field"});
   refused(R"({"geometry..window": [1]})", {"is not a field"});
+  refused(R"({"geometry.window.": [1]})", {"is not a field"});
+  refused(R"({"requests[0]context_len": [1]})", {"is not a field"});
+  refused(R"({"requests[0": [1]})", {"is not a field"});
+  refused(R"({"geometry[0]": [1]})", {"is not a field"});
   refused(R"({"name.x": [1]})", {"may not be swept"});
   refused(R"({"name": ["a"]})", {"may not be swept"});
   refused(R"({"sweep": [1]})", {"may not be swept"});
@@ -97,6 +101,26 @@ TEST(Sweep, Refusals) {
   refused(R"({"seed": {"from": 1, "to": 4503599627370496, "step": 1}})", {"at most 10000 values"});
   refused(R"({"seed": [1, 1]})", {"two workloads are called \"b/seed=1\""});
   refused(R"({"seed": [1, "x"]})", {"workloads[0].seed is \"x\""});
+}
+
+// Each field has one path: of two spellings one axis would go over the other's values.
+TEST(Sweep, PathsHaveOneSpelling) {
+  for (const char* path : {"geometry.window]", "requests.0.context_len", "requests[00].context_len", "requests[0]]"}) {
+    refused(std::string("{\"") + path + R"(": [1]})", {path, "is not a field of the workload"});
+  }
+}
+
+// They took all of the stack, or over a minute.
+TEST(Sweep, LongPathsAndManyAxesAreRefused) {
+  std::string path = "geometry";
+  for (int i = 0; i < 1'000'000; ++i) path += ".a";
+  refused("{\"" + path + "\": [1]}", {"is not a field", "at most 32 steps"});
+  std::string indices = "requests";
+  for (int i = 0; i < 32; ++i) indices += "[0]";
+  refused("{\"" + indices + "\": [1]}", {"is not a field", "at most 32 steps"});
+  std::string sweep = "{";
+  for (int i = 0; i < 60'000; ++i) sweep += (i == 0 ? "\"a" : ",\"a") + std::to_string(i) + "\": [1]";
+  refused(sweep + "}", {"workloads[0].sweep has 60000 axes; allowed: at most 64"});
 }
 
 TEST(Sweep, ProductsAreBoundedBeforeTheyAreMade) {
