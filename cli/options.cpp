@@ -67,6 +67,17 @@ CLI::Validator finite_number() {
       "");
 }
 
+CLI::Validator number_between(double least, double most) {
+  return CLI::Validator(
+      [=](std::string& text) -> std::string {
+        const std::optional<double> value = whole_number<double>(text);
+        return value && *value >= least && *value <= most
+                   ? ""
+                   : refusal(text, fmt::format("a number from {} to {}", least, most));
+      },
+      "");
+}
+
 CLI::Validator positive_up_to(double most) {
   return CLI::Validator(
       [=](std::string& text) -> std::string {
@@ -122,13 +133,13 @@ void add_machine_options(CLI::App& app, MachineOptions& options) {
          "DRAM peak in GB/s, as data sheets say it, instead of the machine's own; reads reach the same share of "
          "it (splitwave gpus shows both)")
       ->type_name("GB/s")
-      ->check(positive_up_to(Limits::bandwidth_gb_per_s));
+      ->check(number_between(Limits::least, Limits::bandwidth_gb_per_s));
   app.add_option("--l2", options.overrides.l2_bytes, "L2 capacity in bytes (60M: 60 MiB), instead of the machine's own")
       ->type_name("BYTES")
       ->transform(bytes_up_to(Limits::l2_bytes));
   app.add_option("--clock", options.overrides.clock_mhz, "SM clock in MHz, instead of the machine's own")
       ->type_name("MHz")
-      ->check(positive_up_to(Limits::clock_mhz));
+      ->check(number_between(Limits::least, Limits::clock_mhz));
   app.add_option("--ctas-per-sm", options.overrides.ctas_per_sm,
                  "resident CTAs per SM, instead of the kernel's occupancy")
       ->type_name("N")

@@ -86,6 +86,9 @@ CLI::Validator seed_number();
 /// The same for numbers that are neither infinite nor NaN.
 CLI::Validator finite_number();
 
+/// The same for numbers from `least` to `most`.
+CLI::Validator number_between(double least, double most);
+
 /// The same for numbers above 0.
 CLI::Validator positive_up_to(double most);
 

@@ -296,14 +296,16 @@ Machine with_overrides(Machine machine, const MachineOverrides& overrides) {
   const bool any = overrides.sms != 0 || overrides.dram_peak_bytes_per_second != 0 || overrides.l2_bytes != 0 ||
                    overrides.clock_hz != 0;
   if (any && machine.cpu) throw InputError("overrides: " + machine.name + " is a CPU; allowed: a GPU");
-  const auto check = [](bool good, const char* key, double value) {
-    if (!good) throw InputError(fmt::format("overrides: {} is {:g}; allowed: a positive number", key, value));
+  // In the units of the options and axes that they come from. 0 stands for the machine's own.
+  const auto check = [](const char* key, double value, double scale, const char* unit, double least, double most) {
+    if (value == 0 || (value / scale >= least && value / scale <= most)) return;
+    throw InputError(fmt::format("overrides: {} is {:g}{}; allowed: a number from {:g} to {:g}", key, value / scale,
+                                 unit, least, most));
   };
-  check(overrides.sms >= 0 && overrides.sms <= 100'000, "sms", overrides.sms);
-  check(overrides.dram_peak_bytes_per_second >= 0 && overrides.dram_peak_bytes_per_second <= 1e15, "bandwidth",
-        overrides.dram_peak_bytes_per_second);
-  check(overrides.l2_bytes >= 0, "l2", static_cast<double>(overrides.l2_bytes));
-  check(overrides.clock_hz >= 0 && overrides.clock_hz <= 1e11, "clock", overrides.clock_hz);
+  check("sms", overrides.sms, 1, "", 1, 100'000);
+  check("bandwidth", overrides.dram_peak_bytes_per_second, 1e9, " GB/s", kLeastOverride, kMostBandwidthGbPerSecond);
+  check("l2", static_cast<double>(overrides.l2_bytes), 1, " bytes", 1, 1e19);
+  check("clock", overrides.clock_hz, 1e6, " MHz", kLeastOverride, kMostClockMhz);
   double compute = 1;
   if (overrides.sms != 0) {
     compute *= static_cast<double>(overrides.sms) / machine.sms;

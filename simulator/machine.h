@@ -129,11 +129,16 @@ Machine load_machine(const std::string& name_or_file);
 /// The same from text; `where` begins error messages.
 Machine parse_machine(const std::string& text, const std::string& where);
 
+/// What DRAM and clock may be overridden by. Less than any machine has, and still so much that times stay numbers.
+inline constexpr double kLeastOverride = 1e-3;              ///< GB/s and MHz
+inline constexpr double kMostBandwidthGbPerSecond = 1e6;
+inline constexpr double kMostClockMhz = 1e5;
+
 /// The machine with overrides applied. Rates of the SMs (tensor cores, special functions) scale with their number and
 /// clock; DRAM and L2 belong to the memory system and do not. Fewer SMs are those of a green context where the
 /// machine's are known by number (simulator/partition.h); otherwise, and of more, nothing is known by number. With
 /// another clock, which needs another voltage, nothing is known of energy. Plateau and asymptote of DRAM go with its
-/// peak. Throws InputError if a CPU is asked for what it lacks.
+/// peak. Throws InputError if a CPU is asked for what it lacks, and for values out of range.
 Machine with_overrides(Machine machine, const MachineOverrides& overrides);
 
 /// Names of the shipped machines, sorted.

@@ -111,20 +111,25 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
 }
 
 std::vector<std::int64_t> rounded_to_sum(std::span<const double> numbers, double unit) {
+  // Beyond the range of int64 a cast has no defined value.
+  const auto units = [&](double number) {
+    constexpr double kMost = 1e17;
+    return std::isnan(number / unit) ? 0 : std::clamp(number / unit, -kMost, kMost);
+  };
   std::vector<std::int64_t> rounded;
   std::vector<double> remainders;
   double sum = 0;
   for (const double number : numbers) {
-    const double floor = std::floor(number / unit);
+    const double floor = std::floor(units(number));
     rounded.push_back(static_cast<std::int64_t>(floor));
-    remainders.push_back(number / unit - floor);
-    sum += number;
+    remainders.push_back(units(number) - floor);
+    sum += units(number);
   }
   std::vector<std::size_t> order(numbers.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::stable_sort(order.begin(), order.end(),
                    [&](std::size_t a, std::size_t b) { return remainders[a] > remainders[b]; });
-  std::int64_t missing = std::llround(sum / unit) - std::accumulate(rounded.begin(), rounded.end(), std::int64_t{0});
+  std::int64_t missing = std::llround(sum) - std::accumulate(rounded.begin(), rounded.end(), std::int64_t{0});
   for (const std::size_t index : order) {
     if (missing-- <= 0) break;
     ++rounded[index];

@@ -94,7 +94,8 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
 reports::TracedRun traced_run(const Explanation& explanation, const workloads::Workload& workload);
 
 /// The numbers as whole multiples of `unit` whose sum is the sum of the numbers, rounded: each is within one unit of
-/// its own value (largest remainders first). For tables whose lines must add up.
+/// its own value (largest remainders first). For tables whose lines must add up. What is no number or beyond 10^17 units
+/// is 0 or 10^17 of them.
 std::vector<std::int64_t> rounded_to_sum(std::span<const double> numbers, double unit);
 
 /// The explanation for people.

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "studies/target.h"
 #include "workloads/limits.h"
 #include "workloads/load.h"
 
@@ -106,6 +107,9 @@ AxisDomain real(std::string_view name) {
 AxisDomain positive(std::string_view name) {
   return {name, AxisType::real, 1e-12, 1e24, false};
 }
+AxisDomain override_up_to(std::string_view name, double most) {
+  return {name, AxisType::real, OverrideLimits::least, most, false};
+}
 AxisDomain word(std::string_view name) {
   return {name, AxisType::text, 0, 0, false};
 }
@@ -156,11 +160,11 @@ std::vector<SweepField> machine_fields() {
   return {
       {count("sms", 1, 65536), "streaming multiprocessors, as --sms",
        +[](Machine& m, const AxisValue& v) { m = with_overrides(std::move(m), {.sms = int32(v)}); }},
-      {positive("bandwidth"), "DRAM peak in GB/s, as --bandwidth; what reads reach of it stays the machine's share",
+      {override_up_to("bandwidth", OverrideLimits::bandwidth_gb_per_s), "DRAM peak in GB/s, as --bandwidth; what reads reach of it stays the machine's share",
        +[](Machine& m, const AxisValue& v) {
          m = with_overrides(std::move(m), {.dram_peak_bytes_per_second = v.number * 1e9});
        }},
-      {positive("clock"), "SM clock in MHz; what the SMs compute scales with it",
+      {override_up_to("clock", OverrideLimits::clock_mhz), "SM clock in MHz; what the SMs compute scales with it",
        +[](Machine& m, const AxisValue& v) { m = with_overrides(std::move(m), {.clock_hz = v.number * 1e6}); }},
       {tokens("l2", 1, 1e15), "L2 capacity in bytes (M: 2^20)",
        +[](Machine& m, const AxisValue& v) { m = with_overrides(std::move(m), {.l2_bytes = v.integer()}); }},

@@ -41,22 +41,24 @@ std::string overridden_name(const std::string& name, const Overrides& overrides)
   return words.empty() ? name : fmt::format("{} ({})", name, fmt::join(words, ", "));
 }
 
-/// The number that the text is, above 0 and up to `most`, and whole where the override is.
+/// The number that the text is, from `least` to `most`, and whole where the override is.
 template <typename Number>
-bool read_override(std::string_view text, double most, Number& number) {
+bool read_override(std::string_view text, double least, double most, Number& number) {
   const double value = base::number_in(text).value_or(0);
-  if (!(value > 0 && value <= most)) return false;
+  if (!(value >= least && value <= most)) return false;
   number = static_cast<Number>(value);
   return static_cast<double>(number) == value;
 }
 
 bool read_override(std::string_view key, std::string_view value, Overrides& overrides) {
   using Limits = OverrideLimits;
-  if (key == "sms") return read_override(value, Limits::sms, overrides.sms);
-  if (key == "bandwidth") return read_override(value, Limits::bandwidth_gb_per_s, overrides.bandwidth_gb_per_s);
-  if (key == "l2") return read_override(value, Limits::l2_bytes, overrides.l2_bytes);
-  if (key == "clock") return read_override(value, Limits::clock_mhz, overrides.clock_mhz);
-  if (key == "ctas_per_sm") return read_override(value, Limits::ctas_per_sm, overrides.ctas_per_sm);
+  if (key == "sms") return read_override(value, 1, Limits::sms, overrides.sms);
+  if (key == "bandwidth") {
+    return read_override(value, Limits::least, Limits::bandwidth_gb_per_s, overrides.bandwidth_gb_per_s);
+  }
+  if (key == "l2") return read_override(value, 1, Limits::l2_bytes, overrides.l2_bytes);
+  if (key == "clock") return read_override(value, Limits::least, Limits::clock_mhz, overrides.clock_mhz);
+  if (key == "ctas_per_sm") return read_override(value, 1, Limits::ctas_per_sm, overrides.ctas_per_sm);
   const std::vector<std::string> kernels = simulator::kernel_names();
   overrides.kernel = value;
   return key == "kernel" && std::find(kernels.begin(), kernels.end(), value) != kernels.end();

@@ -44,12 +44,13 @@ struct Overrides {
   std::string kernel;             ///< name or file of a kernel profile; empty: of each schedule the library's own
 };
 
-/// Most that users may ask for; least is 1 of integers, and of the others what is above 0.
+/// Most that users may ask for; least is 1 of integers, and of bandwidth and clock `least`.
 struct OverrideLimits {
+  static constexpr double least = simulator::kLeastOverride;
   static constexpr std::int64_t sms = 65536;
-  static constexpr double bandwidth_gb_per_s = 1e6;
+  static constexpr double bandwidth_gb_per_s = simulator::kMostBandwidthGbPerSecond;
   static constexpr double l2_bytes = 1e12;
-  static constexpr double clock_mhz = 1e5;
+  static constexpr double clock_mhz = simulator::kMostClockMhz;
   static constexpr std::int64_t ctas_per_sm = 64;
 };
 

@@ -212,6 +212,11 @@ TEST(MachineFiles, OverridesScaleWhatPhysicsScales) {
   overrides = {};
   overrides.sms = -1;
   expect_mentions(error_of([&] { with_overrides(h200, overrides); }), {"sms", "-1"});
+  // In the unit of the option, with the range.
+  expect_mentions(error_of([&] { with_overrides(h200, {.dram_peak_bytes_per_second = 1e29}); }),
+                  {"bandwidth is 1e+20 GB/s", "a number from 0.001 to 1e+06"});
+  expect_mentions(error_of([&] { with_overrides(h200, {.dram_peak_bytes_per_second = 1e-311}); }), {"bandwidth is"});
+  expect_mentions(error_of([&] { with_overrides(h200, {.clock_hz = 1}); }), {"clock is 1e-06 MHz", "0.001"});
 }
 
 TEST(MachineFiles, ItsOwnDataSheetsBandwidthChangesNothing) {

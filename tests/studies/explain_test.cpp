@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -173,6 +174,11 @@ RC_GTEST_PROP(ExplainProperty, RoundedNumbersKeepTheirSum, ()) {
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     RC_ASSERT(std::abs(static_cast<double>(rounded[i]) - numbers[i]) <= 1);
   }
+}
+
+TEST(Explain, RoundedNumbersBeyondIntegersStayInTheirRange) {
+  const std::vector<double> numbers = {std::numeric_limits<double>::infinity(), std::nan(""), 1};
+  EXPECT_EQ(rounded_to_sum(numbers, 1), (std::vector<std::int64_t>{100'000'000'000'000'000, 0, 1}));
 }
 
 TEST(Explain, AnIdleMachineIsLimitedByItsWaves) {
