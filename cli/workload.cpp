@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 
 #include "base/output_files.h"
 #include "base/text.h"
@@ -12,6 +13,7 @@
 #include "cli/workload_sources.h"
 #include "reports/table.h"
 #include "studies/verify_case.h"
+#include "workloads/limits.h"
 #include "workloads/load.h"
 
 namespace splitwave::cli {
@@ -157,7 +159,7 @@ void add_import(CLI::App& parent) {
       ->type_name("MODEL[@tp=N][,...]");
   verb->add_option("--steps", options->steps, "trace: decode steps to draw")
       ->type_name("N")
-      ->check(integer_between(1, 100000))
+      ->check(integer_between(1, workloads::kMaxWorkloads))
       ->capture_default_str();
   verb->add_option("--max-running", options->replay.max_running, "trace: most requests in one batch")
       ->type_name("N")
@@ -172,7 +174,16 @@ void add_import(CLI::App& parent) {
       ->check(seed_number())
       ->capture_default_str();
   add_output_options(*verb, options->output, options->json);
-  verb->callback([options] { write_workloads(import_workloads(*options), options->output); });
+  verb->callback([options, verb] {
+    const auto note_given = [&](std::span<const std::string_view> names) {
+      for (const std::string_view name : names) {
+        if (verb->count(std::string(name)) > 0) options->given.emplace_back(name);
+      }
+    };
+    note_given(kConfigOptions);
+    note_given(kTraceOptions);
+    write_workloads(import_workloads(*options), options->output);
+  });
 }
 
 void add_generate(CLI::App& parent) {

@@ -3,9 +3,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "base/error.h"
 #include "base/text.h"
@@ -19,10 +21,18 @@ namespace {
 
 using base::InputError;
 
-std::vector<workloads::Workload> import_config(const std::string& text, const ImportOptions& options) {
-  if (!options.model.empty()) {
-    throw InputError("--model: " + options.file + " is a model itself; allowed: --batch");
+/// Throws InputError if an option stands on the command line that this kind of file has no use for.
+void refuse_given(const ImportOptions& options, std::span<const std::string_view> unused, const std::string& file,
+                  std::span<const std::string_view> used) {
+  for (const std::string& option : options.given) {
+    if (std::find(unused.begin(), unused.end(), option) == unused.end()) continue;
+    throw InputError(fmt::format("{}: {} is {}; allowed: {}", option, base::printable(options.file, 200), file,
+                                 fmt::join(used, ", ")));
   }
+}
+
+std::vector<workloads::Workload> import_config(const std::string& text, const ImportOptions& options) {
+  refuse_given(options, kTraceOptions, "a model itself", kConfigOptions);
   if (options.batch.empty()) {
     throw InputError("--batch is missing; allowed with a config.json: a batch such as 8q1s32k");
   }
@@ -49,9 +59,7 @@ std::vector<workloads::Workload> import_steps(const std::string& text, const Imp
   if (options.model.empty()) {
     throw InputError("--model is missing; allowed with a trace: a model or geometry such as llama-3-8b");
   }
-  if (!options.batch.empty()) {
-    throw InputError("--batch: " + options.file + " is a trace, which has its own batches; allowed: --model, --steps");
-  }
+  refuse_given(options, kConfigOptions, "a trace, which has its own batches", kTraceOptions);
   const std::vector<workloads::TraceRequest> trace = workloads::import_trace(text, options.file);
   workloads::Workload base = workloads::parse_spec(options.model + ":1q1s1");
   base.name = fmt::format("{}/{}", options.model, std::filesystem::path(options.file).stem().string());

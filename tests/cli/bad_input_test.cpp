@@ -199,6 +199,13 @@ TEST(BadInput, Imports) {
   expect_refused({{"workload", "import", config, "--batch", "1q1s8", "--tensor-parallel", "3"}, {"config.json", "3"}});
   expect_refused({{"workload", "import", trace}, {"--model"}});
   expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--batch", "1q1s8"}, {"--batch"}});
+  expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--tensor-parallel", "2"},
+                  {"--tensor-parallel", "is a trace", "--model"}});
+  for (const char* option : {"--steps", "--max-running", "--step-seconds"}) {
+    expect_refused({{"workload", "import", config, "--batch", "1q1s8", option, "2"}, {option, "is a model itself"}});
+  }
+  expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--steps", "10001"},
+                  {"--steps", "an integer from 1 to 10000"}});
   expect_refused({{"workload", "import", trace, "--model", "llama-3-8b", "--step-seconds", "0"}, {"--step-seconds"}});
   expect_refused({{"workload", "import", config, "--batch", "q1s2097153k"}, {"--batch: the context length"}});
   const std::string silent = folder.write(
