@@ -109,6 +109,14 @@ void expect_absent(const fs::path& path) {
   }
 }
 
+void expect_new_file(const fs::path& path) {
+  expect_absent(path);
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse(path, errno);
+  std::error_code ignored;  // access() has been through all of the path
+  if (!fs::is_directory(folder, ignored)) refuse(path, ENOTDIR);
+}
+
 void write_new_file(const fs::path& path, std::string_view text) {
   expect_absent(path);
   write_file(path, text);

@@ -29,6 +29,10 @@ void write_file(const std::filesystem::path& path, std::span<const std::string_v
 /// replaced, and a long run asks before it begins.
 void expect_absent(const std::filesystem::path& path);
 
+/// expect_absent(), and throws InputError where the file's folder is not there or not writable: write_new_file() makes
+/// no folders.
+void expect_new_file(const std::filesystem::path& path);
+
 /// write_file() for results: expect_absent() first.
 void write_new_file(const std::filesystem::path& path, std::string_view text);
 void write_new_file(const std::filesystem::path& path, std::span<const std::string_view> parts);

@@ -133,6 +133,7 @@ void add_advise(CLI::App& program, int&) {
       ->type_name("DIR");
   add_threads_option(*verb, options->threads);
   add_json_option(*verb, options->json, "the same as --format json (docs/advise.md)");
+  verb->get_option("--json")->excludes("--format");
   verb->callback([options] { run_advise(*options); });
 }
 

@@ -37,6 +37,25 @@ std::string refusal(const std::string& text, const std::string& allowed) {
   return fmt::format("{} is not allowed; allowed: {}", base::printable(text), allowed);
 }
 
+/// A list of names, of which one given twice is refused: it would be computed and shown twice.
+CLI::Option* add_names_option(CLI::App& app, const std::string& flag, std::vector<std::string>& names,
+                              const std::string& help) {
+  return app
+      .add_option_function<std::vector<std::string>>(
+          flag,
+          [flag, &names](const std::vector<std::string>& given) {
+            for (auto name = given.begin(); name != given.end(); ++name) {
+              if (std::find(given.begin(), name, *name) == name) continue;
+              throw base::InputError(
+                  fmt::format("{}: {} is given twice; allowed: each name once", flag, base::printable(*name)));
+            }
+            names = given;
+          },
+          help)
+      ->delimiter(',')
+      ->allow_extra_args(false);
+}
+
 }  // namespace
 
 CLI::Validator integer_between(std::int64_t least, std::int64_t most) {
@@ -120,11 +139,10 @@ void add_workload_options(CLI::App& app, WorkloadOptions& options) {
 }
 
 void add_machine_options(CLI::App& app, MachineOptions& options) {
-  app.add_option("--gpu", options.gpus, "machines by name (splitwave gpus lists them), cpu for this one, or JSON files")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+  add_names_option(app, "--gpu", options.gpus,
+                   "machines by name (splitwave gpus lists them), cpu for this one, or JSON files")
       ->type_name("NAME|FILE,...")
-      ->capture_default_str();
+      ->default_str(fmt::format("[{}]", fmt::join(options.gpus, ",")));
   app.add_option("--sms", options.overrides.sms, "streaming multiprocessors, instead of the machine's own")
       ->type_name("N")
       ->check(integer_between(1, Limits::sms));
@@ -153,11 +171,9 @@ void add_machine_options(CLI::App& app, MachineOptions& options) {
 }
 
 void add_schedule_option(CLI::App& app, std::vector<std::string>& schedules) {
-  app.add_option("--schedule", schedules,
-                 "schedules (splitwave schedules lists them), or auto: the one with the least predicted time; the "
-                 "main ones if not given")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+  add_names_option(app, "--schedule", schedules,
+                   "schedules (splitwave schedules lists them), or auto: the one with the least predicted time; the "
+                   "main ones if not given")
       ->type_name("A,B,...");
 }
 
@@ -213,13 +229,14 @@ void add_out_option(CLI::App& app, std::string& out, const std::string& help) {
   app.add_option("--out", out, help)->type_name("DIR");
 }
 
-CLI::Option* add_new_file_option(CLI::App& app, const std::string& flag, std::string& file, const std::string& help) {
+CLI::Option* add_new_file_option(CLI::App& app, const std::string& flag, std::string& file, const std::string& help,
+                                 void (*expect)(const std::filesystem::path&)) {
   return app.add_option(flag, file, help)
       ->type_name("FILE")
       ->check(CLI::Validator(
-          [](std::string& text) -> std::string {
+          [expect](std::string& text) -> std::string {
             try {
-              base::expect_absent(text);
+              expect(text);
             } catch (const base::InputError& error) {
               return error.what();
             }

@@ -4,10 +4,12 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/output_files.h"
 #include "studies/measure_cuda.h"
 #include "studies/target.h"
 #include "workloads/workload.h"
@@ -58,8 +60,10 @@ void add_json_option(CLI::App& app, bool& json, const std::string& help);
 /// --out DIR; `help` says what is written.
 void add_out_option(CLI::App& app, std::string& out, const std::string& help);
 
-/// An option for a file that the verb writes with base::write_new_file(); one that exists is refused at once.
-CLI::Option* add_new_file_option(CLI::App& app, const std::string& flag, std::string& file, const std::string& help);
+/// An option for a file that the verb writes with base::write_new_file(); what `expect` throws InputError for is refused
+/// at once, and not after all the work.
+CLI::Option* add_new_file_option(CLI::App& app, const std::string& flag, std::string& file, const std::string& help,
+                                 void (*expect)(const std::filesystem::path&) = base::expect_new_file);
 
 /// Loads the workloads that the options stand for, with the seed applied.
 std::vector<workloads::Workload> load_workloads(const WorkloadOptions& options);

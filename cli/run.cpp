@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
 #include <memory>
 
 #include "base/error.h"
@@ -129,6 +130,17 @@ void require_cpu(const std::string& option, const std::string& what, const std::
   throw base::InputError(option + " with --executor " + executor + ": " + what + " on the CPU only; allowed: cpu");
 }
 
+/// Throws InputError where --trace could not be written; its folder may be the one that --out makes.
+void expect_place_for_trace(const RunOptions& options) {
+  if (options.trace.empty()) return;
+  const auto folder = [](const std::filesystem::path& path) {
+    return (std::filesystem::absolute(path) / "").lexically_normal();
+  };
+  const bool made_by_out =
+      !options.out.empty() && folder(std::filesystem::path(options.trace).parent_path()) == folder(options.out);
+  if (!made_by_out) base::expect_new_file(options.trace);
+}
+
 int run_all(const RunOptions& options) {
   const bool algorithms = !options.algorithms.empty();
   if (algorithms) require_cpu("--algorithm", "the papers' algorithms run", options.executor.name);
@@ -145,6 +157,7 @@ int run_all(const RunOptions& options) {
   require_device(options.executor);
   require_executor(options.executor.name);
   if (!options.trace.empty()) require_timelines(options.executor.name);
+  expect_place_for_trace(options);
   if (!options.roundings.empty()) return show_roundings(options);
   const std::vector<workloads::Workload> loaded = load_workloads(options.workload);
   RecordSink sink(options.out, options.json);
@@ -219,7 +232,8 @@ void add_run(CLI::App& program, int& status) {
   add_out_option(*verb, options->out, "write records.jsonl and records.csv into this folder");
   add_new_file_option(*verb, "--trace", options->trace,
                       "write when each item really began and ended, beside what is predicted, for ui.perfetto.dev or "
-                      "chrome://tracing")
+                      "chrome://tracing",
+                      base::expect_absent)
       ->type_name("FILE.json");
   add_json_option(*verb, options->json, "one record per line (docs/records.md)");
   add_sample_option(*verb, options->sample,

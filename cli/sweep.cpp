@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <memory>
@@ -88,7 +89,8 @@ void print_totals(const SweepCommand& options, const studies::SweepTotals& total
     nlohmann::ordered_json json = {{"points", totals.points}, {"infeasible", totals.infeasible}, {"records", records}};
     print(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n');
   } else {
-    print(fmt::format("{} points, {} of them infeasible: {}\n", totals.points, totals.infeasible, records));
+    print(fmt::format("{} points, {} of them infeasible: {}\n", totals.points, totals.infeasible,
+                      base::plain_line(records)));
   }
 }
 
@@ -184,7 +186,8 @@ class SweepRun {
     const bool finished = folder_->finished();
     folder_.reset();  // the merge holds it anew
     if (shard_.count > 1) {
-      print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count, path.string()));
+      print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count,
+                        base::plain_line(path.string())));
       return;
     }
     if (!finished) print_totals(options_, studies::merge_sweep({path}, path), path);
@@ -202,7 +205,22 @@ class SweepRun {
   std::optional<Progress> progress_;
 };
 
-void run_sweep(const SweepCommand& options, int& status) {
+/// Throws InputError if an option that would change nothing is given beside `flag`. Not by CLI11's excludes(), which
+/// would fill the help with names.
+void refuse_beside(const CLI::App& verb, const std::string& flag, const std::vector<std::string>& allowed) {
+  for (const CLI::Option* option : verb.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() == 0 || name == flag || std::find(allowed.begin(), allowed.end(), name) != allowed.end()) {
+      continue;
+    }
+    throw base::InputError(fmt::format("{}: {} is given too, which changes nothing; allowed: {}", flag, name,
+                                       allowed.empty() ? "no other option" : base::join(allowed)));
+  }
+}
+
+void run_sweep(const SweepCommand& options, const CLI::App& verb, int& status) {
+  if (options.fields) refuse_beside(verb, "--fields", {});
+  if (!options.merge.empty()) refuse_beside(verb, "--merge", {"--out", "--csv", "--plot", "--threads", "--json"});
   if (options.fields) return print_fields();
   if (!options.merge.empty()) return merge(options);
   SweepRun run(options);
@@ -255,7 +273,7 @@ void add_sweep(CLI::App& program, int& status) {
   verb->add_flag("--csv", options->csv, "write DIR/records.csv beside records.jsonl");
   verb->add_flag("--fields", options->fields, "list what an axis can be");
   add_json_option(*verb, options->json, "the totals as one JSON object");
-  verb->callback([options, &status] { run_sweep(*options, status); });
+  verb->callback([options, verb, &status] { run_sweep(*options, *verb, status); });
 }
 
 }  // namespace splitwave::cli

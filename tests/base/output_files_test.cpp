@@ -85,6 +85,16 @@ TEST_F(OutputFiles, WritablePlacesAreToldWithoutMakingThem) {
   EXPECT_THROW(expect_writable(file + "/a/b"), InputError);
 }
 
+TEST_F(OutputFiles, PlacesOfNewFilesAreLookedAtWithoutMakingThem) {
+  write_file(folder_ / "file", "text");
+  EXPECT_NO_THROW(expect_new_file(folder_ / "new"));
+  EXPECT_EQ(files(), 1U);
+  EXPECT_NE(refusal([&] { expect_new_file(folder_ / "file"); }).find("exists"), std::string::npos);
+  EXPECT_NE(refusal([&] { expect_new_file(folder_ / "none/new"); }).find("No such file"), std::string::npos);
+  EXPECT_NE(refusal([&] { expect_new_file(folder_ / "file/new"); }).find("Not a directory"), std::string::npos);
+  EXPECT_NO_THROW(expect_new_file("new in the working folder"));
+}
+
 TEST_F(OutputFiles, GrowingFileIsPartialUntilItIsFinished) {
   GrowingFile file(folder_ / "r.jsonl");
   file.append("one");

@@ -149,6 +149,25 @@ TEST(BadInput, Names) {
   }
 }
 
+// An option that would change nothing, and a name that would be computed and shown twice.
+TEST(BadInput, WhatWouldChangeNothing) {
+  const TemporaryFolder folder;
+  const std::string out = folder.file("out");
+  const std::vector<Case> cases = {
+      {{"sweep", "--merge", out, "--axis", "sms=1:3"}, {"--merge", "--axis", "--out, --csv, --plot, --threads"}},
+      {{"sweep", "--merge", out, "--resume"}, {"--merge", "--resume"}},
+      {{"sweep", "--merge", out, "--shard", "1/2"}, {"--merge", "--shard"}},
+      {{"sweep", "--merge", out, "--seed", "1"}, {"--merge", "--seed"}},
+      {{"sweep", "--fields", "-w", kSmall}, {"--fields", "--workload", "no other option"}},
+      {{"sweep", "--fields", "--json"}, {"--fields", "--json"}},
+      {{"advise", "--model", "llama-3-8b", "--format", "csv", "--json"}, {"--json", "--format"}},
+      {{"simulate", "-w", kSmall, "--gpu", "h200,h100-sxm,h200"}, {"--gpu", "h200 is given twice", "each name once"}},
+      {{"simulate", "-w", kSmall, "--gpu", "h200", "--gpu", "h200"}, {"--gpu", "h200 is given twice"}},
+      {{"plan", "-w", kSmall, "--schedule", "fa2,lean,fa2"}, {"--schedule", "fa2 is given twice"}},
+  };
+  for (const Case& one : cases) expect_refused(one);
+}
+
 TEST(BadInput, Files) {
   const TemporaryFolder folder;
   const std::string good = R"({"format":1,"name":"w","model":"llama-3-8b","requests":[{"context_len":64}]})";
@@ -226,6 +245,19 @@ TEST(BadInput, PlacesThatCannotBeWritten) {
   expect_refused({{"workload", "generate", "uniform", "--model", "llama-3-8b", "--batch", "1", "--context-len", "8",
                    "--output", folder.file("none/w.jsonl")},
                   {"none/w.jsonl", "cannot write"}});
+  // Before anything is computed, which the sizes of these would take long for.
+  const std::string there = folder.file("none/x");
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"explain", "-w", "real", "--trace", there},
+        {"explain", "-w", "real", "--gantt", there},
+        {"run", "-w", "llama-3-8b:64q1s128k", "--trace", there},
+        {"run", "-w", "llama-3-8b:64q1s128k", "--trace", there, "--out", folder.file("out")},
+        {"verify", "-w", "llama-3-8b:64q1s128k", "--output", file, "--junit", there},
+        {"advise", "--model", "llama-3-8b", "--file", there},
+        {"calibrate", "--out", there}}) {
+    expect_refused({arguments, {"none/x", "No such file or directory"}});
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder.file("out")));
   EXPECT_EQ(content(file), "");
 }
 
