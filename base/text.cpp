@@ -147,6 +147,23 @@ std::vector<std::string> nearest_names(std::string_view name, const std::vector<
   return nearest;
 }
 
+std::string shell_word(std::string_view word) {
+  if (!word.empty() &&
+      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%") ==
+          std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string result = "'";
+  for (const char letter : word) {
+    if (letter == '\'') {
+      result += "'\\''";
+    } else {
+      result += letter;
+    }
+  }
+  return result + "'";
+}
+
 std::string join(const std::vector<std::string>& names) {
   return fmt::format("{}", fmt::join(names, ", "));
 }

@@ -28,6 +28,9 @@ bool is_plain_line(std::string_view text);
 /// `text` as it may appear in a line of a terminal: bytes of what is_plain_line() does not allow as \xNN.
 std::string plain_line(std::string_view text);
 
+/// A word as a POSIX shell reads it back: as it is where no letter means anything to a shell, else in single quotes.
+std::string shell_word(std::string_view word);
+
 /// The number that the whole text is, as std::from_chars reads one: a point whatever the locale, no spaces and no plus
 /// before it; also "inf" and "nan". None if it is no number or beyond the range of double.
 std::optional<double> number_in(std::string_view text);

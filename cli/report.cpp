@@ -28,31 +28,13 @@ struct ReportCommand {
   bool json = false;
 };
 
-/// A word as a shell reads it back.
-std::string quoted(const std::string& word) {
-  if (!word.empty() &&
-      word.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./=:,+@%") ==
-          std::string::npos) {
-    return word;
-  }
-  std::string result = "'";
-  for (const char letter : word) {
-    if (letter == '\'') {
-      result += "'\\''";
-    } else {
-      result += letter;
-    }
-  }
-  return result + "'";
-}
-
 /// The command line that makes the same report again, without --figure and --out, which are the caller's.
 std::string command_line(const ReportCommand& options) {
   std::string line = "splitwave report";
-  for (const std::string& file : options.request.files) line += " " + quoted(file);
-  for (const std::string& column : options.columns) line += " --column " + quoted(column);
-  if (!options.workloads.empty()) line += " --workloads " + quoted(options.workloads);
-  if (!options.request.baseline.empty()) line += " --baseline " + quoted(options.request.baseline);
+  for (const std::string& file : options.request.files) line += " " + base::shell_word(file);
+  for (const std::string& column : options.columns) line += " --column " + base::shell_word(column);
+  if (!options.workloads.empty()) line += " --workloads " + base::shell_word(options.workloads);
+  if (!options.request.baseline.empty()) line += " --baseline " + base::shell_word(options.request.baseline);
   if (options.request.read.strict) line += " --strict";
   return line;
 }

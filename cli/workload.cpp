@@ -94,7 +94,7 @@ void validate_all(const ValidateOptions& options) {
         print(to_json(workload) + '\n');
       }
     } else {
-      print(fmt::format("{}: {} workload{}, valid\n", argument, loaded.size(), loaded.size() == 1 ? "" : "s"));
+      print(fmt::format("{}: {} workload{}, valid\n", base::plain_line(argument), loaded.size(), loaded.size() == 1 ? "" : "s"));
     }
   }
 }
@@ -237,7 +237,7 @@ void write_tensors(const TensorOptions& options) {
     // Names may hold what paths may not.
     const std::string folder = loaded.size() == 1 ? options.out : fmt::format("{}/{:03}", options.out, i);
     studies::export_tensors(loaded[i], folder, format);
-    print(options.json ? to_json(loaded[i]) + '\n' : fmt::format("{}: {}\n", folder, loaded[i].name));
+    print(options.json ? to_json(loaded[i]) + '\n' : fmt::format("{}: {}\n", base::plain_line(folder), loaded[i].name));
   }
 }
 

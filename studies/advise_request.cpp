@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include "base/build_info.h"
@@ -38,15 +37,6 @@ std::vector<std::string> installable_and(const std::vector<std::string>& named) 
   return names;
 }
 
-/// A word of a command line as a shell reads it.
-std::string quoted(const std::string& word) {
-  const auto plain = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
-           std::string_view("_-./=:,@").find(c) != std::string_view::npos;
-  };
-  return std::all_of(word.begin(), word.end(), plain) ? word : fmt::format("'{}'", word);
-}
-
 }  // namespace
 
 AdviseQuestion question_of(const AdviseRequest& request) {
@@ -73,13 +63,16 @@ AdviseQuestion question_of(const AdviseRequest& request) {
 std::string command_of(const AdviseRequest& request, const std::string& machine, const Overrides& overrides,
                        const std::string& format) {
   std::string command =
-      fmt::format("splitwave advise --model {} --gpu {} --batch {} --context {}", quoted(request.model),
-                  quoted(machine), quoted(request.batches), quoted(request.contexts));
+      fmt::format("splitwave advise --model {} --gpu {} --batch {} --context {}", base::shell_word(request.model),
+                  base::shell_word(machine), base::shell_word(request.batches), base::shell_word(request.contexts));
+  const auto list = [](const std::vector<std::string>& names) {
+    return base::shell_word(fmt::format("{}", fmt::join(names, ",")));
+  };
   if (request.query_len != 1) command += fmt::format(" --query-len {}", request.query_len);
   command += override_words(overrides);
-  if (!request.available.empty()) command += fmt::format(" --available {}", fmt::join(request.available, ","));
+  if (!request.available.empty()) command += fmt::format(" --available {}", list(request.available));
   if (request.max_splits > 0) command += fmt::format(" --max-splits {}", request.max_splits);
-  if (!request.rules.empty()) command += fmt::format(" --schedule {}", fmt::join(request.rules, ","));
+  if (!request.rules.empty()) command += fmt::format(" --schedule {}", list(request.rules));
   command += fmt::format(" --format {}", format);
   return base::printable(command, 1000);  // it goes into comments: no control characters
 }

@@ -9,6 +9,7 @@
 
 #include "base/build_info.h"
 #include "base/output_files.h"
+#include "base/text.h"
 #include "reports/dataset.h"
 #include "reports/markdown_report.h"
 #include "reports/statistics.h"
@@ -97,7 +98,7 @@ std::string write_report(const Comparison& comparison, std::span<const reports::
   request.workloads = comparison.workloads;
   request.baseline = baseline;
   request.title = context.title;
-  request.command = "splitwave report " + (folder / "records.jsonl").string();
+  request.command = "splitwave report " + base::shell_word((folder / "records.jsonl").string());
   auto facts = context.environment;
   facts.emplace_back("Check", checks.sentence());
   const reports::Dataset data = reports::dataset_of(records, reports::Shapes(comparison.workloads));

@@ -35,7 +35,8 @@ std::vector<std::pair<std::string, std::string>> changes(const Overrides& overri
 std::string overridden_name(const std::string& name, const Overrides& overrides) {
   std::vector<std::string> words;
   for (const auto& [option, value] : changes(overrides)) {
-    std::string& word = words.emplace_back(option + "=" + value);
+    // The name stands in tables and records; a kernel's path may hold anything.
+    std::string& word = words.emplace_back(option + "=" + base::plain_line(value));
     std::replace(word.begin(), word.end(), '-', '_');
   }
   return words.empty() ? name : fmt::format("{} ({})", name, fmt::join(words, ", "));
@@ -88,7 +89,7 @@ std::optional<NamedTarget> parse_target_name(std::string_view name) {
 
 std::string override_words(const Overrides& overrides) {
   std::string words;
-  for (const auto& [option, value] : changes(overrides)) words += fmt::format(" --{} {}", option, value);
+  for (const auto& [option, value] : changes(overrides)) words += fmt::format(" --{} {}", option, base::shell_word(value));
   return words;
 }
 

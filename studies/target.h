@@ -57,7 +57,7 @@ struct OverrideLimits {
 /// Most CPU threads that users may ask for.
 inline constexpr std::int64_t kMostThreads = 1024;
 
-/// The overrides as words of a command line: " --sms 66 --clock 1500", or nothing.
+/// The overrides as words of a command line, as a shell reads them: " --sms 66 --clock 1500", or nothing.
 std::string override_words(const Overrides& overrides);
 
 /// A shipped machine and what was changed of it, from a target's name: "h200 (sms=66, kernel=splitwave)". None if the

@@ -49,6 +49,13 @@ TEST(Text, PlainLineShowsTheBytesOfWhatSteers) {
   EXPECT_TRUE(is_plain_line(plain_line(std::string("\0\x7f\xd8\x9c", 4))));
 }
 
+TEST(Text, ShellWords) {
+  EXPECT_EQ(shell_word("h=32/8,d=128@tp=2"), "h=32/8,d=128@tp=2");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("it's $x"), "'it'\\''s $x'");
+}
+
 TEST(Text, NearestNames) {
   const std::vector<std::string> names = {"lean", "fa2", "fa3", "fixed-split", "flashinfer"};
   EXPECT_EQ(nearest_names("laen", names), std::vector<std::string>{"lean"});

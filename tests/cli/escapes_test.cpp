@@ -125,6 +125,28 @@ TEST(Escapes, TracesAndArguments) {
   }
 }
 
+// What a user names is shown where it is taken, too.
+TEST(Escapes, PathsThatAreTaken) {
+  const TemporaryFolder folder;
+  const std::string workload = folder.write(kHostile + ".json", kWorkload.dump());
+  const std::string kernel =
+      folder.write(kHostile + ".kernel.json", content(std::string(SPLITWAVE_SOURCE_FOLDER) +
+                                                       "/simulator/kernels/fa2-split.json"));
+  const std::string out = folder.file(kHostile);
+  for (const Arguments& arguments :
+       {Arguments{"workload", "validate", workload},
+        {"workload", "tensors", "-w", workload, "--out", out},
+        {"simulate", "-w", workload, "--schedule", "fa2", "--kernel", kernel},
+        {"sweep", "-w", workload, "--axis", "sms=1:3", "--schedule", "fa2", "--out", out + "1"},
+        {"sweep", "-w", workload, "--axis", "sms=1:3", "--schedule", "fa2", "--out", out + "2", "--shard", "1/2"}}) {
+    EXPECT_EQ(splitwave(arguments).status, 0) << arguments.front();
+    std::filesystem::remove_all(out);
+    std::filesystem::remove_all(out + "1");
+    std::filesystem::remove_all(out + "2");
+    expect_tame(arguments, arguments.front() + " " + arguments[1]);
+  }
+}
+
 TEST(Escapes, NamesInReportsAndTables) {
   const TemporaryFolder folder;
   const std::string name = "=cmd|' /C calc'!A0<script>alert(1)</script>[x](http://y)`z`";
