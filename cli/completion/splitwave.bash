@@ -85,7 +85,6 @@ _splitwave() {
     workload) words='show validate import generate tensors' ;;
     'workload generate') words='uniform ragged zipf one_long published' ;;
     gpus) words=$(_splitwave_names gpus) ;;
-    'workload tensors') echo "$workload --out --format --json" ;;
     report) [[ $current != -* ]] && COMPREPLY=($(compgen -f -- "$current")) && return ;;
     'workload validate' | 'workload import') [[ $current != -* ]] && COMPREPLY=($(compgen -f -- "$current")) && return ;;
   esac

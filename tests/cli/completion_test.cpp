@@ -13,14 +13,16 @@
 namespace splitwave::tests {
 namespace {
 
-/// What bash completes after the words, by the project's script.
+/// What bash completes after the words, by the project's script. What its function prints itself would stand in the
+/// user's terminal: nothing.
 std::set<std::string> completions(const std::string& words) {
+  const TemporaryFolder folder;
+  const std::string printed = folder.file("printed");
   const std::string command = "source '" SPLITWAVE_SOURCE_FOLDER
                               "/cli/completion/splitwave.bash'; COMP_WORDS=('" SPLITWAVE_BINARY "' " +
                               words +
-                              "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _splitwave; "
-                              "printf '%s\\n' \"${COMPREPLY[@]}\"";
-  const TemporaryFolder folder;
+                              "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _splitwave >'" + printed +
+                              "' 2>&1; printf '%s\\n' \"${COMPREPLY[@]}\"";
   const std::string script = folder.write("complete.bash", command);
   FILE* pipe = ::popen(("bash '" + script + "'").c_str(), "r");
   std::string text;
@@ -28,6 +30,7 @@ std::set<std::string> completions(const std::string& words) {
     text += buffer;
   }
   EXPECT_EQ(::pclose(pipe), 0) << words;
+  EXPECT_EQ(content(printed), "") << words;
   std::istringstream stream(text);
   std::set<std::string> result;
   for (std::string word; stream >> word;) {
