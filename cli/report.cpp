@@ -100,7 +100,8 @@ void add_report(CLI::App& program, int& status) {
                  "instead of files: the papers' claims, predicted, published and measured");
   add_out_option(*verb, options->out, "folder for report.html and figures/; out/report-<UTC time> if not given");
   verb->add_option("--baseline", options->request.baseline,
-                   "schedule that speed-ups are relative to; the first fixed-split, or the first of all, if not given")
+                   "schedule that speed-ups are relative to; if not given fixed-split:fa2 where it was timed, else the "
+                   "first other fixed-split, else the first of all")
       ->type_name("SCHEDULE");
   verb->add_option("--figure", options->request.figures,
                    "only these figures (docs/reports.md); all that the records allow")

@@ -27,10 +27,11 @@ std::string catalogue();
 
 /// The question is {"workload": one-line spec, "gpu", "schedules": [names], and optionally "sms", "bandwidth", "l2",
 /// "clock", "ctas_per_sm", "kernel" as the options of the command line, "spans": true, "explain": true}. The answer:
-/// {"workload": {"name", "kind", "query_heads", "kv_heads", "head_dim", "requests", "kv_bytes", "longest"}, "machine",
-/// "panels": [{"record": as `simulate --json` prints it, "reason", "source", "kernel", "tile_q", "tile_kv", "rows",
-/// "slots_per_sm", "spans", "cut": spans that are not drawn, "explanation": text}]}; or {"error": one line}. Never
-/// throws: whatever a question holds, the answer says what is wrong with it.
+/// {"workload": {"name", "kind", "dtype", "query_heads", "kv_heads", "head_dim", "value_dim", "requests", "longest",
+/// "kv_bytes"}, "machine", "panels": [{"schedule": the name that was asked for, "record": as `simulate --json` prints
+/// it, "reason", "source", "kernel", "tile_q", "tile_kv", "rows", "slots_per_sm", "spans", "cut": spans that are not
+/// drawn, "explanation": text}]}; or {"error": one line}. Never throws: whatever a question holds, the answer says what
+/// is wrong with it.
 Answer predict(std::string_view question);
 
 /// The requests of a trace (Azure's CSV or Mooncake's JSON Lines): {"requests": [[prompt, output], ...]}, tokens, in

@@ -127,7 +127,7 @@ const Schedule& find(std::string_view name) {
   }
   std::vector<std::string> names;
   for (const Schedule& schedule : all()) names.emplace_back(schedule.name);
-  throw base::InputError(fmt::format("schedule '{}' is not known{}; known: {}", base::printable(base),
+  throw base::InputError(fmt::format("schedule '{}' is not known{}; allowed: {}", base::printable(base),
                                      base::did_you_mean(base, names), base::join(names)));
 }
 

@@ -80,7 +80,7 @@ const Algorithm& find(std::string_view name) {
     if (algorithm.name == name) return algorithm;
     names.emplace_back(algorithm.name);
   }
-  throw base::InputError(fmt::format("algorithm '{}' is not known{}; known: {}", base::printable(name),
+  throw base::InputError(fmt::format("algorithm '{}' is not known{}; allowed: {}", base::printable(name),
                                      base::did_you_mean(name, names), base::join(names)));
 }
 

@@ -129,7 +129,7 @@ const Scheme& find_scheme(std::string_view name) {
     if (scheme.name == name) return scheme;
     names.emplace_back(scheme.name);
   }
-  throw base::InputError(fmt::format("rounding '{}' is not known{}; known: {}", base::printable(name),
+  throw base::InputError(fmt::format("rounding '{}' is not known{}; allowed: {}", base::printable(name),
                                      base::did_you_mean(name, names), base::join(names)));
 }
 

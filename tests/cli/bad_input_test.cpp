@@ -94,7 +94,7 @@ TEST(BadInput, Names) {
       {{"simulate", "-w", kSmall, "--gpu", "h20O"}, {"h20O", "h200", "h20"}},
       {{"simulate", "-w", kSmall, "--gpu", ""}, {"gpu"}},
       {{"gpus", "h300"}, {"h300", "h200"}},
-      {{"simulate", "-w", kSmall, "--schedule", "leann"}, {"leann", "lean"}},
+      {{"simulate", "-w", kSmall, "--schedule", "leann"}, {"leann", "lean", "allowed: "}},
       {{"simulate", "-w", kSmall, "--schedule", "fixed-split:many"}, {"many"}},
       {{"simulate", "-w", kSmall, "--schedule", "fixed-split:0"}, {"0"}},
       {{"plan", "-w", kSmall, "--gpu", "l40s", "--schedule", "fa3"},

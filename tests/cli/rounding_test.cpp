@@ -85,7 +85,7 @@ TEST(RunRounding, BadRequestsAreRefusedInOneLine) {
     std::vector<std::string> said;
   };
   const std::vector<Case> cases = {
-      {{"--rounding", "fa4"}, {"rounding 'fa4' is not known", "known: fa2, fa3, lean, lean:ort, flashinfer", "f64"}},
+      {{"--rounding", "fa4"}, {"rounding 'fa4' is not known", "allowed: fa2, fa3, lean, lean:ort, flashinfer", "f64"}},
       {{"--rounding", "fa3,flashmlaa"}, {"did you mean flashmla"}},
       {{"--rounding", ""}, {"''"}},
       {{"--rounding", "fa3", "--executor", "cuda"}, {"--rounding", "on the CPU only"}},
