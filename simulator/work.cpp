@@ -115,12 +115,6 @@ std::int32_t lists_with_items(const Plan& plan) {
   return count;
 }
 
-std::int32_t lists_with_tokens(const Plan& plan) {
-  std::int32_t count = 0;
-  for (std::int32_t list = 0; list < plan.lists(); ++list) count += has_tokens(plan, list) ? 1 : 0;
-  return count;
-}
-
 /// What a launch's first requests wait for each other, of so many workers' CTAs: measured with a CTA on every fourth
 /// SM. A lone one waits for none, each doubling for as much more.
 double burst_seconds(const Machine& machine, std::int32_t cluster, std::int32_t workers) {
@@ -251,6 +245,12 @@ void look_at_cold_starts(const Workload& workload, const Plan& plan, const Machi
 }
 
 }  // namespace
+
+std::int32_t lists_with_tokens(const Plan& plan) {
+  std::int32_t count = 0;
+  for (std::int32_t list = 0; list < plan.lists(); ++list) count += has_tokens(plan, list) ? 1 : 0;
+  return count;
+}
 
 std::int32_t resident_ctas(const Plan& plan, std::int32_t fit) {
   return plan.dispatch == schedules::Dispatch::queue ? std::min(fit, plan.workers) : fit;

@@ -100,6 +100,9 @@ inline bool has_tokens(const schedules::Plan& plan, std::int32_t list) {
   return std::any_of(items.begin(), items.end(), [](const schedules::Item& item) { return item.tokens() > 0; });
 }
 
+/// How many of the plan's lists read anything.
+std::int32_t lists_with_tokens(const schedules::Plan& plan);
+
 /// CTAs of the plan at a time where so many fit.
 std::int32_t resident_ctas(const schedules::Plan& plan, std::int32_t fit);
 

@@ -11,6 +11,7 @@
 #include "schedules/head_pairs.h"
 #include "schedules/schedules.h"
 #include "simulator/energy.h"
+#include "simulator/work.h"
 #include "studies/choose.h"
 #include "studies/error_bands.h"
 #include "studies/explain_limit.h"
@@ -18,18 +19,6 @@
 #include "studies/traced_plan.h"
 
 namespace splitwave::studies {
-namespace {
-
-std::int64_t working_lists(const schedules::Plan& plan) {
-  std::int64_t lists = 0;
-  for (std::int32_t list = 0; list < plan.lists(); ++list) {
-    const std::span<const schedules::Item> items = plan.list(list);
-    lists += std::any_of(items.begin(), items.end(), [](const schedules::Item& item) { return item.tokens() > 0; });
-  }
-  return lists;
-}
-
-}  // namespace
 
 std::vector<Alternative> try_schedules(const workloads::Workload& workload, const Target& target,
                                        std::span<const std::string> schedules, const Begin& begin) {
@@ -94,7 +83,7 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
   e.timeline = std::move(made.timeline);
   e.plan = std::move(made.plan);
   e.group = workload.geometry.group();
-  e.working_lists = working_lists(e.plan);
+  e.lists_with_tokens = simulator::lists_with_tokens(e.plan);
   e.kernel = std::move(made.kernel);
   e.energy = simulator::energy(workload, e.plan, e.timeline, machine, e.kernel);
   e.bytes = workloads::minimal_bytes(workload);

@@ -70,7 +70,7 @@ struct Explanation {
   schedules::Plan plan;
   schedules::Grid grid;
   schedules::Metrics metrics;
-  std::int64_t working_lists = 0;  ///< lists of the plan with a KV token to read
+  std::int64_t lists_with_tokens = 0;  ///< lists of the plan with a KV token to read
   schedules::Timeline timeline;    ///< with spans
   IdleCauses idle;
   simulator::KernelProfile kernel;  ///< that runs the plan

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "reports/table.h"
+#include "simulator/alternatives.h"
 #include "studies/traced_plan.h"
 
 namespace splitwave::studies {
@@ -71,19 +72,13 @@ std::string why_stream(const Explanation& e) {
   return fmt::format("memory: {}, and together reach {} of the bandwidth of a plain read", slots, share);
 }
 
-std::int32_t most_rows(const schedules::Plan& plan) {
-  std::int32_t rows = 0;
-  for (const schedules::OutputTile& output : plan.outputs) rows = std::max(rows, output.rows());
-  return rows;
-}
-
 /// Rows that the instruction computes for a tile of `rows` rows.
 std::int32_t padded_rows(const simulator::KernelProfile& kernel, std::int32_t rows) {
   return (rows + kernel.mma_rows - 1) / kernel.mma_rows * kernel.mma_rows;
 }
 
 std::string why_compute(const Explanation& e) {
-  const std::int32_t rows = most_rows(e.plan);
+  const std::int32_t rows = simulator::most_rows(e.plan);
   const std::int32_t padded = padded_rows(e.kernel, rows);
   return fmt::format("arithmetic: tiles of {}{} take longer to compute than to read", plural(rows, "query row"),
                      padded > rows ? fmt::format(", padded to {} by the instruction,", padded) : "");
@@ -113,14 +108,14 @@ std::string why_no_work(const Explanation& e) {
 std::string why_uneven(const Explanation& e) {
   std::string text = "idle CTA slots: some run out of work before others";
   const std::int64_t takers = slots_that_take(e);
-  if (e.working_lists > takers) {
-    text += fmt::format("; {} {} on {} of them are {:.2f} waves", e.working_lists,
+  if (e.lists_with_tokens > takers) {
+    text += fmt::format("; {} {} on {} of them are {:.2f} waves", e.lists_with_tokens,
                         e.plan.dispatch == schedules::Dispatch::queue ? "tiles of a queue" : "CTAs with work", takers,
-                        static_cast<double>(e.working_lists) / static_cast<double>(takers));
+                        static_cast<double>(e.lists_with_tokens) / static_cast<double>(takers));
   }
-  if (e.metrics.longest_list_tiles * e.working_lists > e.metrics.tiles) {
+  if (e.metrics.longest_list_tiles * e.lists_with_tokens > e.metrics.tiles) {
     text += fmt::format("; the longest has {}, the average {:.1f}", plural(e.metrics.longest_list_tiles, "KV tile"),
-                        static_cast<double>(e.metrics.tiles) / static_cast<double>(e.working_lists));
+                        static_cast<double>(e.metrics.tiles) / static_cast<double>(e.lists_with_tokens));
   }
   return text;
 }
@@ -138,7 +133,7 @@ std::string other_help(const Explanation& e, std::string_view part) {
   if (part == "stream" && e.bandwidth_share >= kNearPlateau) {
     return "fewer bytes (a smaller K/V type, fewer KV heads, a window) or faster memory";
   }
-  const std::int32_t rows = most_rows(e.plan);
+  const std::int32_t rows = simulator::most_rows(e.plan);
   if (part == "compute" && padded_rows(e.kernel, rows) > rows) {
     const bool packed = e.plan.outputs.front().head_count == e.group;
     return packed ? "an instruction with fewer rows" : "all query heads of a KV head in one tile";

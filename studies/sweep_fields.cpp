@@ -13,6 +13,7 @@
 #include "studies/target.h"
 #include "workloads/limits.h"
 #include "workloads/load.h"
+#include "workloads/models.h"
 
 namespace splitwave::studies {
 namespace {
@@ -45,9 +46,7 @@ void set_heads(Workload& w, std::int32_t query_heads, std::int32_t kv_heads) {
   w.geometry.query_heads = query_heads;
   w.geometry.kv_heads = kv_heads;
   if (w.geometry.kind == AttentionKind::mla) return;
-  w.geometry.kind = kv_heads == query_heads ? AttentionKind::mha
-                    : kv_heads == 1         ? AttentionKind::mqa
-                                            : AttentionKind::gqa;
+  w.geometry.kind = workloads::kind_of_heads(query_heads, kv_heads);
 }
 
 void set_model(Workload& w, const AxisValue& v) {

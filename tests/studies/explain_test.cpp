@@ -41,7 +41,7 @@ TEST(Explain, ClustersThatShareSmsAreCountedOneByOne) {
     const Explanation e = explain("auto", workload(spec), tests::own_kernels());
     if (e.kernel.cluster == 1 || e.limit.part != "idle") continue;
     seen = true;
-    const std::int64_t idle = e.grid.resident() - e.working_lists;
+    const std::int64_t idle = e.grid.resident() - e.lists_with_tokens;
     EXPECT_EQ(e.limit.why, fmt::format("idle CTA slots: {} of {} get no KV token to read", idle, e.grid.resident()));
   }
   EXPECT_TRUE(seen);
@@ -241,8 +241,8 @@ void expect_consistent(const Explanation& e, const std::string& where) {
   EXPECT_EQ(has(why, "no part in"), is_idle && std::max(idle.no_work, idle.uneven) < most) << where << why;
   EXPECT_LE(has(why, "items are empty"), e.metrics.empty_items > 0) << where << why;
   const bool queue = e.plan.dispatch == schedules::Dispatch::queue;
-  EXPECT_LE(has(why, "waves"), e.working_lists > (queue ? e.plan.workers : e.grid.resident())) << where << why;
-  EXPECT_LE(has(why, "the average"), e.metrics.longest_list_tiles * e.working_lists > e.metrics.tiles) << where << why;
+  EXPECT_LE(has(why, "waves"), e.lists_with_tokens > (queue ? e.plan.workers : e.grid.resident())) << where << why;
+  EXPECT_LE(has(why, "the average"), e.metrics.longest_list_tiles * e.lists_with_tokens > e.metrics.tiles) << where << why;
   EXPECT_EQ(has(why, "no output is split"), e.limit.part == "merge" && e.metrics.merges == 0) << where << why;
   EXPECT_LE(has(why, "CTAs that merge wait"),
             e.plan.merge == schedules::MergeKind::host_cta || e.plan.merge == schedules::MergeKind::last_arriver)
