@@ -60,8 +60,8 @@ void add_json_option(CLI::App& app, bool& json, const std::string& help);
 /// --out DIR; `help` says what is written.
 void add_out_option(CLI::App& app, std::string& out, const std::string& help);
 
-/// An option for a file that the verb writes with base::write_new_file(); what `expect` throws InputError for is refused
-/// at once, and not after all the work.
+/// An option for a file that the verb writes with base::write_new_file(); what `expect` throws InputError for is
+/// refused at once, and not after all the work.
 CLI::Option* add_new_file_option(CLI::App& app, const std::string& flag, std::string& file, const std::string& help,
                                  void (*expect)(const std::filesystem::path&) = base::expect_new_file);
 

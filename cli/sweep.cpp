@@ -186,8 +186,7 @@ class SweepRun {
     const bool finished = folder_->finished();
     folder_.reset();  // the merge holds it anew
     if (shard_.count > 1) {
-      print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count,
-                        base::plain_line(path.string())));
+      print(fmt::format("shard {}/{} is complete: {}\n", shard_.index, shard_.count, base::plain_line(path.string())));
       return;
     }
     if (!finished) print_totals(options_, studies::merge_sweep({path}, path), path);

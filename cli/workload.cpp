@@ -94,7 +94,8 @@ void validate_all(const ValidateOptions& options) {
         print(to_json(workload) + '\n');
       }
     } else {
-      print(fmt::format("{}: {} workload{}, valid\n", base::plain_line(argument), loaded.size(), loaded.size() == 1 ? "" : "s"));
+      print(fmt::format("{}: {} workload{}, valid\n", base::plain_line(argument), loaded.size(),
+                        loaded.size() == 1 ? "" : "s"));
     }
   }
 }

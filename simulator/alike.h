@@ -30,8 +30,8 @@ inline bool alike(const schedules::Plan& plan, const Work& work, std::int32_t a,
 void number_alike(const schedules::Plan& plan, const Work& work, std::int32_t count,
                   std::vector<std::int32_t>& kind_of_list);
 
-/// Groups rows of `width` kinds (-1: nothing) that are equal: gives `group_of_row` for each row the number of its group,
-/// groups numbered by first appearance.
+/// Groups rows of `width` kinds (-1: nothing) that are equal: gives `group_of_row` for each row the number of its
+/// group, groups numbered by first appearance.
 void group_alike(const std::vector<std::int32_t>& rows, std::int32_t width, std::vector<std::int32_t>& group_of_row);
 
 }  // namespace splitwave::simulator

@@ -130,7 +130,7 @@ Machine load_machine(const std::string& name_or_file);
 Machine parse_machine(const std::string& text, const std::string& where);
 
 /// What DRAM and clock may be overridden by. Less than any machine has, and still so much that times stay numbers.
-inline constexpr double kLeastOverride = 1e-3;              ///< GB/s and MHz
+inline constexpr double kLeastOverride = 1e-3;  ///< GB/s and MHz
 inline constexpr double kMostBandwidthGbPerSecond = 1e6;
 inline constexpr double kMostClockMhz = 1e5;
 

@@ -71,7 +71,7 @@ struct Explanation {
   schedules::Grid grid;
   schedules::Metrics metrics;
   std::int64_t lists_with_tokens = 0;  ///< lists of the plan with a KV token to read
-  schedules::Timeline timeline;    ///< with spans
+  schedules::Timeline timeline;        ///< with spans
   IdleCauses idle;
   simulator::KernelProfile kernel;  ///< that runs the plan
   std::optional<schedules::Energy> energy;
@@ -94,8 +94,8 @@ Explanation explain(const std::string& schedule, const workloads::Workload& work
 reports::TracedRun traced_run(const Explanation& explanation, const workloads::Workload& workload);
 
 /// The numbers as whole multiples of `unit` whose sum is the sum of the numbers, rounded: each is within one unit of
-/// its own value (largest remainders first). For tables whose lines must add up. What is no number or beyond 10^17 units
-/// is 0 or 10^17 of them.
+/// its own value (largest remainders first). For tables whose lines must add up. What is no number or beyond 10^17
+/// units is 0 or 10^17 of them.
 std::vector<std::int64_t> rounded_to_sum(std::span<const double> numbers, double unit);
 
 /// The explanation for people.

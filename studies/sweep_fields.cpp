@@ -159,7 +159,8 @@ std::vector<SweepField> machine_fields() {
   return {
       {count("sms", 1, 65536), "streaming multiprocessors, as --sms",
        +[](Machine& m, const AxisValue& v) { m = with_overrides(std::move(m), {.sms = int32(v)}); }},
-      {override_up_to("bandwidth", OverrideLimits::bandwidth_gb_per_s), "DRAM peak in GB/s, as --bandwidth; what reads reach of it stays the machine's share",
+      {override_up_to("bandwidth", OverrideLimits::bandwidth_gb_per_s),
+       "DRAM peak in GB/s, as --bandwidth; what reads reach of it stays the machine's share",
        +[](Machine& m, const AxisValue& v) {
          m = with_overrides(std::move(m), {.dram_peak_bytes_per_second = v.number * 1e9});
        }},

@@ -89,7 +89,8 @@ std::optional<NamedTarget> parse_target_name(std::string_view name) {
 
 std::string override_words(const Overrides& overrides) {
   std::string words;
-  for (const auto& [option, value] : changes(overrides)) words += fmt::format(" --{} {}", option, base::shell_word(value));
+  for (const auto& [option, value] : changes(overrides))
+    words += fmt::format(" --{} {}", option, base::shell_word(value));
   return words;
 }
 

@@ -124,8 +124,8 @@ Sweep::Sweep(const base::JsonValue& value, const std::string& where, const std::
   const std::string sweep_path = path.empty() ? "sweep" : path + ".sweep";
   if (!sweep->is(Kind::object)) base::refuse_value(where, sweep_path, sweep->shown(), "an object");
   if (static_cast<std::int64_t>(sweep->items.size()) > kMaxSweepAxes) {
-    throw base::InputError(fmt::format("{}: {} has {} axes; allowed: at most {}", where, sweep_path,
-                                       sweep->items.size(), kMaxSweepAxes));
+    throw base::InputError(
+        fmt::format("{}: {} has {} axes; allowed: at most {}", where, sweep_path, sweep->items.size(), kMaxSweepAxes));
   }
   for (std::size_t i = 0; i < sweep->items.size(); ++i) {
     const std::string& field = sweep->keys[i];
@@ -145,7 +145,8 @@ Sweep::Sweep(const base::JsonValue& value, const std::string& where, const std::
     if (!values.is(Kind::array) && !values.is(Kind::object)) {
       base::refuse_value(where, axis_path, values.shown(), "an array of values, or from, to and step or factor");
     }
-    Axis axis{field, std::move(*steps), "", values.is(Kind::array) ? values.items : read_range(values, where, axis_path)};
+    Axis axis{field, std::move(*steps), "",
+              values.is(Kind::array) ? values.items : read_range(values, where, axis_path)};
     if (axis.values.empty()) base::refuse_value(where, axis_path, "empty", "at least one value");
     if (static_cast<std::int64_t>(axis.values.size()) > kMaxWorkloads / points_) {
       throw base::InputError(fmt::format("{}: {} has more than {} points", where, sweep_path, kMaxWorkloads));
@@ -159,8 +160,8 @@ Sweep::Sweep(const base::JsonValue& value, const std::string& where, const std::
 void Sweep::label_axes() {
   for (Axis& axis : axes_) {
     const std::string& last = axis.steps.back().text;
-    const auto same = std::count_if(axes_.begin(), axes_.end(),
-                                    [&](const Axis& other) { return other.steps.back().text == last; });
+    const auto same =
+        std::count_if(axes_.begin(), axes_.end(), [&](const Axis& other) { return other.steps.back().text == last; });
     axis.label = base::printable(same > 1 ? axis.path : last, 40);
   }
 }

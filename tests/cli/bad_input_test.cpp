@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whatever a user gets wrong ends in one line on standard error and the right status; nothing is computed or written.
-#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "tests/cli/process.h"
+#include "tests/cli/refused.h"
 
 namespace splitwave::tests {
 namespace {
 
-struct Case {
-  std::vector<std::string> arguments;
-  std::vector<std::string> said;  ///< what the line must name
-  int status = 2;
-};
-
-void expect_refused(const Case& one, const RunOptions& options = {}) {
-  const Outcome outcome = splitwave(one.arguments, options);
-  const std::string what = fmt::format("{}", fmt::join(one.arguments, " "));
-  EXPECT_EQ(outcome.status, one.status) << what << "\n" << outcome.err;
-  EXPECT_EQ(outcome.out, "") << what;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << what << "\n" << outcome.err;
-  EXPECT_EQ(outcome.err.rfind("splitwave: ", 0), 0U) << what << "\n" << outcome.err;
-  for (const std::string& part : one.said) {
-    EXPECT_NE(outcome.err.find(part), std::string::npos) << what << "\nlacks: " << part << "\n" << outcome.err;
-  }
-}
-
 constexpr const char* kSmall = "llama-3-8b:1q1s256";
 
 TEST(BadInput, Usage) {
-  const std::vector<Case> cases = {
+  const std::vector<Refused> cases = {
       {{}, {"no verb is given", "allowed: compare, simulate, plan, run, verify, workload, gpus, schedules"}},
       {{"simulat"}, {"simulat", "did you mean simulate", "allowed: compare"}},
       {{"workload"}, {"allowed: show, validate, import, generate"}},
@@ -46,7 +26,7 @@ TEST(BadInput, Usage) {
       {{"plan", "-w", kSmall, "--full"}, {"--full", "--json"}},
       {{"gpus", "--json=maybe"}, {"--json"}},
   };
-  for (const Case& one : cases) {
+  for (const Refused& one : cases) {
     expect_refused(one);
   }
 }
@@ -90,7 +70,7 @@ TEST(BadInput, Numbers) {
 }
 
 TEST(BadInput, Names) {
-  const std::vector<Case> cases = {
+  const std::vector<Refused> cases = {
       {{"simulate", "-w", kSmall, "--gpu", "h20O"}, {"h20O", "h200", "h20"}},
       {{"simulate", "-w", kSmall, "--gpu", ""}, {"gpu"}},
       {{"gpus", "h300"}, {"h300", "h200"}},
@@ -144,7 +124,7 @@ TEST(BadInput, Names) {
         "0.5"},
        {"ratio"}},
   };
-  for (const Case& one : cases) {
+  for (const Refused& one : cases) {
     expect_refused(one);
   }
 }
@@ -153,7 +133,7 @@ TEST(BadInput, Names) {
 TEST(BadInput, WhatWouldChangeNothing) {
   const TemporaryFolder folder;
   const std::string out = folder.file("out");
-  const std::vector<Case> cases = {
+  const std::vector<Refused> cases = {
       {{"sweep", "--merge", out, "--axis", "sms=1:3"}, {"--merge", "--axis", "--out, --csv, --plot, --threads"}},
       {{"sweep", "--merge", out, "--resume"}, {"--merge", "--resume"}},
       {{"sweep", "--merge", out, "--shard", "1/2"}, {"--merge", "--shard"}},
@@ -165,7 +145,7 @@ TEST(BadInput, WhatWouldChangeNothing) {
       {{"simulate", "-w", kSmall, "--gpu", "h200", "--gpu", "h200"}, {"--gpu", "h200 is given twice"}},
       {{"plan", "-w", kSmall, "--schedule", "fa2,lean,fa2"}, {"--schedule", "fa2 is given twice"}},
   };
-  for (const Case& one : cases) expect_refused(one);
+  for (const Refused& one : cases) expect_refused(one);
 }
 
 TEST(BadInput, Files) {
@@ -350,60 +330,6 @@ TEST(BadInput, CacheThatIsAFolderIsMeasuredAroundAndSpared) {
   const Outcome outcome = splitwave({"simulate", "-w", kSmall, "--gpu", "cpu", "--schedule", "fa2"}, options);
   EXPECT_EQ(outcome.status, 0) << outcome.err;
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "splitwave" / "cpu.json" / "kept"));
-}
-
-TEST(BadInput, LimitsOnMemoryAreToldInOneLine) {
-  if (std::string(SPLITWAVE_SANITIZED) != "") GTEST_SKIP() << "a sanitizer needs terabytes of addresses";
-  const TemporaryFolder folder;
-  RunOptions options;
-  options.environment = {"OMP_NUM_THREADS=2"};
-  const auto limit = [](std::int64_t megabytes) {  // beside the program, which the kernels of many GPUs may be part of
-    return (megabytes << 20) + static_cast<std::int64_t>(std::filesystem::file_size(SPLITWAVE_BINARY));
-  };
-  const auto refused = [&](std::int64_t megabytes, const Case& one) {
-    options.memory_bytes = limit(megabytes);
-    expect_refused(one, options);
-  };
-  constexpr int kMissing = 3;
-  refused(40, {{"run", "-w", kSmall, "--threads", "1"}, {"to flush its caches; allowed: at most"}, kMissing});
-  options.memory_bytes = limit(3000);
-  const Outcome large = splitwave({"run", "-w", "llama-3-8b:64q1s16k"}, options);
-  EXPECT_EQ(large.status, 2) << large.err;  // on a busy machine after a note on the calibration
-  EXPECT_NE(large.err.find("its tensors need 4295491584 bytes of memory; allowed"), std::string::npos) << large.err;
-  refused(400, {{"run", "-w", kSmall, "--threads", "1000"}, {"threads: 1000 are not given by the system; allowed"}});
-  refused(40,
-          {{"simulate", "-w", "llama-3-8b:20000q1s4k", "--schedule", "fixed-split:64"}, {"out of memory"}, kMissing});
-  for (const std::int64_t megabytes : {20, 30, 60, 100}) {
-    options.memory_bytes = limit(megabytes);
-    for (const std::vector<std::string>& arguments :
-         {std::vector<std::string>{"sweep", "-w", kSmall, "--axis", "sms=1:40", "--threads", "8", "--out",
-                                   folder.file(std::to_string(megabytes))},
-          {"advise", "--model", "llama-3-8b", "--gpu", "h200", "--context", "4k", "--batch", "1", "--threads", "8"}}) {
-      const Outcome outcome = splitwave(arguments, options);
-      EXPECT_TRUE(outcome.status == 0 || outcome.status == kMissing) << arguments.front() << outcome.err;
-      EXPECT_LE(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-    }
-  }
-}
-
-// The destructors of JSON values ask for memory, too.
-TEST(BadInput, LimitsOnMemoryAreToldWherePlansArePrinted) {
-  if (std::string(SPLITWAVE_SANITIZED) != "") GTEST_SKIP() << "a sanitizer needs terabytes of addresses";
-  RunOptions options;
-  int refused = 0;
-  for (const std::int64_t megabytes : {30, 40, 50, 60, 80, 1000}) {
-    options.memory_bytes = (megabytes << 20) + static_cast<std::int64_t>(std::filesystem::file_size(SPLITWAVE_BINARY));
-    const Outcome outcome = splitwave(
-        {"plan", "-w", "h=32/8,d=128:250q1s100k", "--gpu", "h200", "--schedule", "fixed-size:1024", "--json", "--full"},
-        options);
-    if (outcome.status == 0) continue;
-    ++refused;
-    EXPECT_EQ(outcome.status, 3) << megabytes << outcome.err;
-    EXPECT_EQ(outcome.err, "splitwave: out of memory; allowed: a workload that fits, or a machine with more memory\n");
-    EXPECT_EQ(outcome.out, "");
-  }
-  EXPECT_GT(refused, 2);
-  EXPECT_LT(refused, 6);
 }
 
 }  // namespace

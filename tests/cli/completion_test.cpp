@@ -20,9 +20,8 @@ std::set<std::string> completions(const std::string& words) {
   const std::string printed = folder.file("printed");
   const std::string command = "source '" SPLITWAVE_SOURCE_FOLDER
                               "/cli/completion/splitwave.bash'; COMP_WORDS=('" SPLITWAVE_BINARY "' " +
-                              words +
-                              "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _splitwave >'" + printed +
-                              "' 2>&1; printf '%s\\n' \"${COMPREPLY[@]}\"";
+                              words + "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); COMPREPLY=(); _splitwave >'" +
+                              printed + "' 2>&1; printf '%s\\n' \"${COMPREPLY[@]}\"";
   const std::string script = folder.write("complete.bash", command);
   FILE* pipe = ::popen(("bash '" + script + "'").c_str(), "r");
   std::string text;

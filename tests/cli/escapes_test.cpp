@@ -129,9 +129,8 @@ TEST(Escapes, TracesAndArguments) {
 TEST(Escapes, PathsThatAreTaken) {
   const TemporaryFolder folder;
   const std::string workload = folder.write(kHostile + ".json", kWorkload.dump());
-  const std::string kernel =
-      folder.write(kHostile + ".kernel.json", content(std::string(SPLITWAVE_SOURCE_FOLDER) +
-                                                       "/simulator/kernels/fa2-split.json"));
+  const std::string kernel = folder.write(
+      kHostile + ".kernel.json", content(std::string(SPLITWAVE_SOURCE_FOLDER) + "/simulator/kernels/fa2-split.json"));
   const std::string out = folder.file(kHostile);
   for (const Arguments& arguments :
        {Arguments{"workload", "validate", workload},

@@ -100,8 +100,7 @@ TEST_F(VerifyVerb, EveryLayoutAndDtypeRoundTrips) {
 
 // A head-major array takes its extent from the first request, which an empty batch has not.
 TEST_F(VerifyVerb, TensorsOfAnEmptyBatchAreWritten) {
-  for (const std::string layout :
-       {R"("layout":"bshd")", R"("layout":"bhsd")", R"("layout":"paged","page_size":16)"}) {
+  for (const std::string layout : {R"("layout":"bshd")", R"("layout":"bhsd")", R"("layout":"paged","page_size":16)"}) {
     const std::string file = folder_.write(
         "empty.json",
         R"({"format":1,"name":"a","geometry":{"query_heads":8,"kv_heads":8,"head_dim":64,"value_dim":64},)"

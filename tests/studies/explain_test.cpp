@@ -242,7 +242,8 @@ void expect_consistent(const Explanation& e, const std::string& where) {
   EXPECT_LE(has(why, "items are empty"), e.metrics.empty_items > 0) << where << why;
   const bool queue = e.plan.dispatch == schedules::Dispatch::queue;
   EXPECT_LE(has(why, "waves"), e.lists_with_tokens > (queue ? e.plan.workers : e.grid.resident())) << where << why;
-  EXPECT_LE(has(why, "the average"), e.metrics.longest_list_tiles * e.lists_with_tokens > e.metrics.tiles) << where << why;
+  EXPECT_LE(has(why, "the average"), e.metrics.longest_list_tiles * e.lists_with_tokens > e.metrics.tiles)
+      << where << why;
   EXPECT_EQ(has(why, "no output is split"), e.limit.part == "merge" && e.metrics.merges == 0) << where << why;
   EXPECT_LE(has(why, "CTAs that merge wait"),
             e.plan.merge == schedules::MergeKind::host_cta || e.plan.merge == schedules::MergeKind::last_arriver)

@@ -48,8 +48,8 @@ TEST(Targets, NamesAreReadBack) {
   EXPECT_EQ(override_words(parse_target_name("h200")->overrides), "");
   EXPECT_EQ(override_words({.kernel = "my kernel's.json"}), " --kernel 'my kernel'\\''s.json'");
   for (const char* name : {"", "a machine", "h200 (", "h200 (sms=66", "h200 (sms)", "h200 (sms=0)", "h200 (sms=66x)",
-                           "h200 (sms=-1)", "h200 (sms=65537)", "h200 (bandwidth=inf)", "h200 (bandwidth=1e-320)", "h200 (clock=1e-9)", "h200 (kernel=kernel.json)",
-                           "h200 (sms=66,clock=1)", "h200 (foo=1)"}) {
+                           "h200 (sms=-1)", "h200 (sms=65537)", "h200 (bandwidth=inf)", "h200 (bandwidth=1e-320)",
+                           "h200 (clock=1e-9)", "h200 (kernel=kernel.json)", "h200 (sms=66,clock=1)", "h200 (foo=1)"}) {
     EXPECT_FALSE(parse_target_name(name)) << name;
   }
 }
