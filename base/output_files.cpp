@@ -112,9 +112,10 @@ void expect_absent(const fs::path& path) {
 void expect_new_file(const fs::path& path) {
   expect_absent(path);
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  std::error_code ignored;  // what keeps the folder from being looked at keeps it from being written into
+  const fs::file_status status = fs::status(folder, ignored);
+  if (fs::exists(status) && !fs::is_directory(status)) refuse(path, ENOTDIR);
   if (::access(folder.c_str(), W_OK | X_OK) != 0) refuse(path, errno);
-  std::error_code ignored;  // access() has been through all of the path
-  if (!fs::is_directory(folder, ignored)) refuse(path, ENOTDIR);
 }
 
 void write_new_file(const fs::path& path, std::string_view text) {
