@@ -171,9 +171,10 @@ void add_machine_options(CLI::App& app, MachineOptions& options) {
 }
 
 void add_schedule_option(CLI::App& app, std::vector<std::string>& schedules) {
-  add_names_option(app, "--schedule", schedules,
-                   "schedules (splitwave schedules lists them), or auto: the one with the least predicted time; the "
-                   "main ones if not given")
+  add_names_option(
+      app, "--schedule", schedules,
+      "schedules (splitwave schedules lists them), or auto: the main one with the least predicted time, up "
+      "to 10 % added for kinds of plans that come out too fast; the main ones if not given")
       ->type_name("A,B,...");
 }
 

@@ -16,7 +16,9 @@
 namespace splitwave::cli {
 namespace {
 
-constexpr std::string_view kAutoSummary = "the main schedule with the least predicted time on the machine";
+constexpr std::string_view kAutoSummary =
+    "the main schedule with the least predicted time on the machine, up to 10 % added for kinds of plans that come out "
+    "too fast";
 
 /// The profile that a plain decode of head dim 128 runs on.
 std::string plain_kernel(const schedules::Schedule& schedule) {

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/partition.h"
+
 namespace splitwave::simulator {
 namespace {
 
@@ -13,17 +15,6 @@ namespace {
 const std::vector<std::int32_t>& groups_for(const Machine& machine, std::int32_t cluster) {
   const bool whole = cluster <= 2 || machine.cluster_sms_per_gpc.empty();
   return whole ? machine.sms_per_gpc : machine.cluster_sms_per_gpc;
-}
-
-/// The SMs of each GPC, ascending; one group of all where it is not known.
-std::vector<std::vector<std::int32_t>> sms_by_gpc(const Machine& machine) {
-  std::vector<std::vector<std::int32_t>> result(machine.gpc_of_sm.empty() ? 1 : machine.sms_per_gpc.size());
-  for (std::int32_t sm = 0; sm < machine.sms; ++sm) {
-    const std::size_t gpc =
-        machine.gpc_of_sm.empty() ? 0 : static_cast<std::size_t>(machine.gpc_of_sm[static_cast<std::size_t>(sm)]);
-    result[gpc].push_back(sm);
-  }
-  return result;
 }
 
 /// Pairs of SMs of one TPC, which are behind one port: two that follow each other in their GPC, of which a partition

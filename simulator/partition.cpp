@@ -10,15 +10,6 @@ namespace {
 
 constexpr std::size_t kGroup = 8;  // SMs of a GPC that are given together
 
-/// The SMs of each GPC, ascending.
-std::vector<std::vector<std::int32_t>> sms_by_gpc(const Machine& machine) {
-  std::vector<std::vector<std::int32_t>> result(machine.sms_per_gpc.size());
-  for (std::size_t sm = 0; sm < machine.gpc_of_sm.size(); ++sm) {
-    result[static_cast<std::size_t>(machine.gpc_of_sm[sm])].push_back(static_cast<std::int32_t>(sm));
-  }
-  return result;
-}
-
 /// SMs of the GPC that are given in groups of eight.
 std::size_t in_groups(const Machine& machine, std::size_t gpc) {
   const std::vector<std::int32_t>& sizes =
@@ -27,6 +18,16 @@ std::size_t in_groups(const Machine& machine, std::size_t gpc) {
 }
 
 }  // namespace
+
+std::vector<std::vector<std::int32_t>> sms_by_gpc(const Machine& machine) {
+  const bool known = !machine.gpc_of_sm.empty();
+  std::vector<std::vector<std::int32_t>> result(known ? machine.sms_per_gpc.size() : 1);
+  for (std::int32_t sm = 0; sm < machine.sms; ++sm) {
+    const std::int32_t gpc = known ? machine.gpc_of_sm[static_cast<std::size_t>(sm)] : 0;
+    result[static_cast<std::size_t>(gpc)].push_back(sm);
+  }
+  return result;
+}
 
 std::vector<std::int32_t> sms_of_partition(const Machine& machine, std::int32_t sms) {
   const std::vector<std::vector<std::int32_t>> gpcs = sms_by_gpc(machine);

@@ -9,6 +9,9 @@
 
 namespace splitwave::simulator {
 
+/// The SMs of each GPC, ascending; one group of all where gpc_of_sm is not known.
+std::vector<std::vector<std::int32_t>> sms_by_gpc(const Machine& machine);
+
 /// The SMs that a green context of so many gets on a machine whose SMs are known by number, ascending: eight of each
 /// GPC in turn, those first that clusters can use, until none has eight left; then the rest. Found on one H200 for 8 to
 /// 132 SMs (CUDA 13.0, cuDevSmResourceSplitByCount without flags; docs/measuring.md, "Part of the SMs").

@@ -89,8 +89,8 @@ def simulate(
     Args:
         workload: see `WorkloadLike`.
         gpu: machines by name (`gpus()` lists them), "cpu" for this computer, or JSON files.
-        schedule: schedules by name (`schedules()` lists them), or "auto": the one with the least predicted time. None:
-            the main ones.
+        schedule: schedules by name (`schedules()` lists them), or "auto": the main one with the least predicted
+            time, up to 10 % added for kinds of plans that come out too fast. None: the main ones.
         sms, bandwidth, l2, clock, ctas_per_sm: instead of the machine's own: SMs, DRAM peak in GB/s, bytes of L2, SM
             clock in MHz, resident CTAs per SM.
         kernel: profile that runs every schedule's plans, by name or as a JSON file; None: each library's.
