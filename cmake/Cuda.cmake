@@ -1,8 +1,17 @@
 # splitwave_find_cuda(<variable>)
 # Sets <variable> to whether the CUDA kernels are built. SPLITWAVE_CUDA: AUTO builds them where nvcc is found, ON
 # demands it, OFF leaves them out.
-set(SPLITWAVE_CUDA AUTO CACHE STRING "Build the CUDA kernels: AUTO, ON or OFF")
-set_property(CACHE SPLITWAVE_CUDA PROPERTY STRINGS AUTO ON OFF)
+splitwave_choice(SPLITWAVE_CUDA "Build the CUDA kernels")
+
+# Refuses architectures for which CMake compiles for 90, where the kernels that need 90a are empty.
+function(splitwave_check_architectures)
+  foreach(architecture IN LISTS CMAKE_CUDA_ARCHITECTURES)
+    if(architecture MATCHES "^90(-|$)|^(native|all|all-major)$")
+      message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES is \"${CMAKE_CUDA_ARCHITECTURES}\"; allowed: numbers, with 90a for "
+                          "compute capability 9.0 (80;90a if not given), not ${architecture}")
+    endif()
+  endforeach()
+endfunction()
 
 macro(splitwave_find_cuda variable)
   set(${variable} OFF)
@@ -11,9 +20,7 @@ macro(splitwave_find_cuda variable)
     if("${CMAKE_CUDA_ARCHITECTURES}" STREQUAL "")
       set(CMAKE_CUDA_ARCHITECTURES "80;90a" CACHE STRING "CUDA architectures")
     endif()
-    if("90" IN_LIST CMAKE_CUDA_ARCHITECTURES)
-      message(FATAL_ERROR "CMAKE_CUDA_ARCHITECTURES is ${CMAKE_CUDA_ARCHITECTURES}: kernels for many rows need 90a, not 90")
-    endif()
+    splitwave_check_architectures()
     include(CheckLanguage)
     check_language(CUDA)
     if(CMAKE_CUDA_COMPILER)

@@ -2,8 +2,7 @@
 # Sets <variable> to the file that will hold the program of the report page (reports/page), made at build time by npm and
 # esbuild. SPLITWAVE_PAGE: AUTO makes it where npm is found and can install, ON demands it, OFF leaves it out; without it
 # the file is empty, and reports have no figures.
-set(SPLITWAVE_PAGE AUTO CACHE STRING "Bundle the program that draws figures: AUTO, ON or OFF")
-set_property(CACHE SPLITWAVE_PAGE PROPERTY STRINGS AUTO ON OFF)
+splitwave_choice(SPLITWAVE_PAGE "Bundle the program that draws figures")
 
 function(splitwave_page_bundle variable)
   set(out "${CMAKE_CURRENT_BINARY_DIR}/page_bundle.js")

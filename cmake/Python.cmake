@@ -2,8 +2,7 @@
 # Sets <variable> to whether the Python module is built. SPLITWAVE_PYTHON: AUTO builds it where Python's headers,
 # pybind11 and DLPack are found, ON demands it, OFF leaves it out. A sanitizer's library would have to be loaded before Python: with
 # one, only ON builds it.
-set(SPLITWAVE_PYTHON AUTO CACHE STRING "Build the Python module: AUTO, ON or OFF")
-set_property(CACHE SPLITWAVE_PYTHON PROPERTY STRINGS AUTO ON OFF)
+splitwave_choice(SPLITWAVE_PYTHON "Build the Python module")
 
 macro(splitwave_find_python variable)
   # The packages that this needs are the system's, and so is its Python, whatever other one the PATH begins with; but an

@@ -1,0 +1,17 @@
+# splitwave_choice(<variable> <help>)
+# A cache variable of AUTO (the default), ON or OFF, and a variable of the same name that is exactly one of these: CMake's
+# other words for ON and OFF are taken too, in any case. Everything else is refused, since it would act as AUTO.
+macro(splitwave_choice variable help)
+  set(${variable} AUTO CACHE STRING "${help}: AUTO, ON or OFF")
+  set_property(CACHE ${variable} PROPERTY STRINGS AUTO ON OFF)
+  string(TOUPPER "${${variable}}" splitwave_chosen)
+  if(splitwave_chosen MATCHES "^(ON|TRUE|YES|Y|1)$")
+    set(${variable} ON)
+  elseif(splitwave_chosen MATCHES "^(OFF|FALSE|NO|N|0)$")
+    set(${variable} OFF)
+  elseif(splitwave_chosen STREQUAL "AUTO")
+    set(${variable} AUTO)
+  else()
+    message(FATAL_ERROR "${variable} is \"${${variable}}\"; allowed: AUTO, ON, OFF")
+  endif()
+endmacro()
