@@ -33,7 +33,8 @@ endfunction()
 
 # splitwave_install(): to be called last, when every library is known.
 function(splitwave_install)
-  splitwave_install_package(splitwave ${OpenMP_CXX_FLAGS})
+  get_property(mpi GLOBAL PROPERTY splitwave_mpi_libraries)  # of studies, where SPLITWAVE_MPI is ON
+  splitwave_install_package(splitwave ${mpi} ${OpenMP_CXX_FLAGS})
   if(SPLITWAVE_HAS_CUDA)
     splitwave_install_package(splitwave-gpu -L${CUDAToolkit_LIBRARY_DIR} -lcudart_static -ldl -lrt -lpthread)
   endif()

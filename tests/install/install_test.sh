@@ -32,9 +32,12 @@ must_refuse() {  # NAME MESSAGE ARGUMENTS...
 
 must_refuse too-new 'requested version "99.0"' -DVERSION=99.0
 must_refuse unknown-component 'there is no component attention' -DCOMPONENTS=attention
+no_toolkit=-DCMAKE_DISABLE_FIND_PACKAGE_CUDAToolkit=ON
+configure optional-gpu -DCOMPONENTS=base -DOPTIONAL=gpu "$no_toolkit" || { cat "$work/optional-gpu.log" >&2; exit 1; }
 components='base;workloads;schedules;simulator;cpu_reference;reports;studies'
 if [[ $gpu == with-gpu ]]; then
   components+=';gpu'
+  must_refuse no-toolkit 'component gpu: no CUDA toolkit was found' -DCOMPONENTS=gpu "$no_toolkit"
 else
   must_refuse gpu 'component gpu: this splitwave was built without CUDA' -DCOMPONENTS=gpu
 fi
