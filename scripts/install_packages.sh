@@ -9,7 +9,6 @@ test_packages=(libgtest-dev libgmock-dev librapidcheck-dev libbenchmark-dev libb
 fuzz_packages=(clang libomp-dev)
 # Programs that others than Debian package too: what is on the PATH serves.
 command -v node >/dev/null && command -v npm >/dev/null || build_packages+=(nodejs npm)
-command -v chromium >/dev/null || test_packages+=(chromium)
 
 need_packages() {
   local missing=() package
@@ -39,9 +38,12 @@ need_packages() {
   "${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
 }
 
-# has_cuda: whether there is a toolkit that CMake finds (cmake/Cuda.cmake).
+# has_cuda: whether there is a compiler that CMake finds (cmake/Cuda.cmake). Its usual folder is none where CMake looks:
+# found there, it is exported as CUDACXX.
 has_cuda() {
-  command -v nvcc >/dev/null || [[ -x ${CUDACXX:-/usr/local/cuda/bin/nvcc} ]]
+  [[ -n ${CUDACXX:-} ]] && { command -v "$CUDACXX" >/dev/null; return; }
+  command -v nvcc >/dev/null && return
+  [[ -x /usr/local/cuda/bin/nvcc ]] && export CUDACXX=/usr/local/cuda/bin/nvcc
 }
 
 # has_setting PRESET NAME=VALUE: whether the preset's build folder was configured so.

@@ -165,9 +165,15 @@ def time_graph(torch, launch, copies, bytes_moved, replays):
     return at(0.2), at(0.5), at(0.8)
 
 
+def copies_for(kv_bytes):
+    """Copies of K and V of that many bytes, so that none lies in L2 when its turn comes: gpu/measure.cpp, copies_for()."""
+    most = min(max(math.ceil(128e6 / kv_bytes), 1024), 32768)
+    return min(max(math.ceil(400e6 / kv_bytes), 2), most)
+
+
 def time_shape(torch, shape, peers, replays):
     """A record for each peer; without a time where it does not take the shape."""
-    copies = min(1024, max(2, math.ceil(400e6 / shape.kv_bytes)))
+    copies = copies_for(shape.kv_bytes)
     tokens = sum(shape.pages) * PAGE
     keys, values = ([torch.randn((tokens, shape.kv_heads, shape.dim), device="cuda", dtype=torch.float16)
                      for _ in range(copies)] for _ in range(2))
