@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cpu_reference/rounding.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -75,8 +76,11 @@ double rounded(ElementType type, double value) {
 }
 
 std::int64_t ulp_distance(ElementType type, double a, double b) {
-  const std::int64_t distance = order(type, a) - order(type, b);
-  return distance < 0 ? -distance : distance;
+  const auto [low, high] = std::minmax({order(type, a), order(type, b)});
+  // Of signs that differ, f64 has more numbers between two than 63 bits count.
+  const std::uint64_t distance = static_cast<std::uint64_t>(high) - static_cast<std::uint64_t>(low);
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  return distance > static_cast<std::uint64_t>(kMost) ? kMost : static_cast<std::int64_t>(distance);
 }
 
 }  // namespace splitwave::cpu_reference

@@ -92,7 +92,7 @@ struct GroupFigures {
 struct UlpHistogram {
   /// Counts of distance 0, 1, 2, 3-4, 5-8, ..., 2^(i-2)+1 to 2^(i-1), the last one open.
   std::vector<std::int64_t> counts;
-  std::int64_t largest = 0;
+  std::int64_t largest = 0;  ///< at most 2^63 - 1
 };
 
 /// The element that lies farthest beyond (or nearest to) its bound.

@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/error.h"
@@ -287,6 +288,21 @@ TEST_F(Verify, OneWrongElementIsFoundWhereItIs) {
   EXPECT_EQ(result.heads[2].output.over_bound, 1);
   EXPECT_EQ(result.heads[1].output.over_bound, 0);
   EXPECT_EQ(result.requests[1].output.over_bound, 1);
+}
+
+TEST(VerifyInDouble, AnOutputOfTheWrongSignIsTooFarToCount) {
+  // As many numbers lie between -2 and 2 as 64 bits with a sign do not hold.
+  constexpr std::int64_t kDim = 8;
+  const std::vector<double> zeros(kDim), v(kDim, -2.0), output(kDim, 2.0);
+  KernelCall call;
+  call.q = c_order_view(zeros.data(), ElementType::f64, {1, 1, 1, kDim});
+  call.k = call.q;
+  call.v = c_order_view(v.data(), ElementType::f64, {1, 1, 1, kDim});
+  call.output = c_order_view(output.data(), ElementType::f64, {1, 1, 1, kDim});
+  const Verification result = verify(call);
+  EXPECT_FALSE(result.passed);
+  EXPECT_EQ(result.ulps.counts.back(), kDim);
+  EXPECT_EQ(result.ulps.largest, std::numeric_limits<std::int64_t>::max());
 }
 
 TEST_F(Verify, NanIsNoOutput) {
