@@ -226,10 +226,10 @@ int main(int argc, char** argv) {
   splitwave::Options options;
   CLI::App app{"Times plans and kernels on a CUDA device"};
   app.add_option("--shapes", options.shapes, "CSV file of shapes");
-  app.add_option("--random", options.random, "this many random shapes instead");
+  app.add_option("--random", options.random, "this many random shapes instead")->check(CLI::Range(0, 1'000'000));
   app.add_option("--seed", options.seed, "of the random shapes");
-  app.add_option("--most-gb", options.most_gb, "skip shapes with more K and V");
-  app.add_option("--least-gb", options.least_gb, "skip shapes with less K and V");
+  app.add_option("--most-gb", options.most_gb, "skip shapes with more K and V")->check(CLI::Range(1e-6, 1e6));
+  app.add_option("--least-gb", options.least_gb, "skip shapes with less K and V")->check(CLI::Range(0.0, 1e6));
   app.add_option("--out", options.out, "JSON Lines file of records, appended to");
   app.add_option("--candidate", options.candidates, "SCHEDULE@VARIANT or SCHEDULE@VARIANT/TILE; none: a sweep");
   app.add_option("--schedule", options.schedules, "schedules, each on the plainest kernel with its own merge")
@@ -241,14 +241,19 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"none", "wait", "prefetch"}));
   app.add_flag("--record", options.record, "let the timed launches record (run --trace): what that costs");
   app.add_option("--dtype", options.dtype, "f16 or bf16")->check(CLI::IsMember({"f16", "bf16"}));
-  app.add_option("--page", options.page, "page size; 0: contiguous");
+  app.add_option("--page", options.page, "page size; 0: contiguous")->check(CLI::Range(0, 1 << 20));
   app.add_option("--layout", options.layout, "bshd or bhsd")->check(CLI::IsMember({"bshd", "bhsd"}));
   app.add_option("--limit", options.limit_seconds, "begin no shape after this many seconds");
-  app.add_option("--every", options.every, "only every n-th shape");
-  app.add_option("--first", options.first, "begin with this shape");
-  app.add_option("--replays", options.measure.replays, "samples per time");
-  app.add_option("--replay-seconds", options.measure.seconds_per_replay, "least length of a sample");
-  CLI11_PARSE(app, argc, argv);
+  app.add_option("--every", options.every, "only every n-th shape")->check(CLI::PositiveNumber);
+  app.add_option("--first", options.first, "begin with this shape")->check(CLI::NonNegativeNumber);
+  app.add_option("--replays", options.measure.replays, "samples per time")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--replay-seconds", options.measure.seconds_per_replay, "least length of a sample")
+      ->check(CLI::Range(0.0, 3600.0));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : 2;  // 0: it asked for help
+  }
   try {
     return splitwave::bench(options);
   } catch (const splitwave::base::InputError& error) {

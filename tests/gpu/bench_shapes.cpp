@@ -75,6 +75,7 @@ std::vector<Workload> read_shapes(const std::string& path) {
     if (w.geometry.value_dim < w.geometry.head_dim) w.geometry.kind = workloads::AttentionKind::mla;
     const std::vector<std::string> lengths = split(fields[6], ';');
     const std::int32_t batch = to_number(fields[1], where);
+    if (batch < 1) throw InputError(fmt::format("{}: a batch of {} requests; allowed: 1 or more", where, batch));
     for (std::int32_t r = 0; r < batch; ++r) {
       const std::size_t i = lengths.size() == 1 ? 0 : static_cast<std::size_t>(r);
       if (i >= lengths.size()) throw InputError(fmt::format("{}: fewer lengths than requests", where));
@@ -99,8 +100,10 @@ std::string shapes_csv(const std::vector<Workload>& workloads) {
 }
 
 std::vector<Workload> random_shapes(std::int32_t count, std::uint32_t seed, std::int64_t most_bytes) {
+  constexpr int kMostRefused = 100'000;  // no shape is so small, or hardly one
   std::mt19937 random(seed);
   std::vector<Workload> all;
+  int too_large = 0;
   while (static_cast<std::int32_t>(all.size()) < count) {
     const std::int32_t kv_heads = draw_log(random, 1, 40);
     const std::int32_t group = draw_log(random, 1, 16);
@@ -115,7 +118,14 @@ std::vector<Workload> random_shapes(std::int32_t count, std::uint32_t seed, std:
       const std::int32_t length = ragged ? draw_log(random, std::min(16, longest), longest) : longest;
       w.requests.push_back({1, length});
     }
-    if (workloads::kv_bytes(w) > most_bytes) continue;
+    if (workloads::kv_bytes(w) > most_bytes) {
+      if (++too_large == kMostRefused) {
+        throw InputError(
+            fmt::format("{} random shapes in a row have more than {} bytes of K and V", too_large, most_bytes));
+      }
+      continue;
+    }
+    too_large = 0;
     w.name = fmt::format("random{}-{}/{}-d{}-b{}-{}{}", all.size(), w.geometry.query_heads, kv_heads, head_dim, batch,
                          longest, ragged ? "r" : "");
     all.push_back(w);

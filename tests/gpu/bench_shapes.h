@@ -18,7 +18,8 @@ std::vector<workloads::Workload> read_shapes(const std::string& path);
 std::string shapes_csv(const std::vector<workloads::Workload>& workloads);
 
 /// `count` shapes drawn by `seed`: groups 1 to 16, KV heads 1 to 40, head dims 64, 128 and 256, batches 1 to 256,
-/// contexts 16 to 200,000, uniform and ragged, K and V of at most `most_bytes`.
+/// contexts 16 to 200,000, uniform and ragged, K and V of at most `most_bytes`. Throws InputError where hardly any
+/// shape is so small.
 std::vector<workloads::Workload> random_shapes(std::int32_t count, std::uint32_t seed, std::int64_t most_bytes);
 
 }  // namespace splitwave::testing
