@@ -18,7 +18,7 @@ inline constexpr std::int64_t kTensorBytes = std::int64_t{1} << 30;
 
 /// Whether two results are the same, bit for bit.
 inline bool same_bits(const gpu::HostResult& a, const gpu::HostResult& b) {
-  return a.output.size() == b.output.size() &&
+  return a.output.size() == b.output.size() && a.lse.size() == b.lse.size() &&
          std::memcmp(a.output.data(), b.output.data(), a.output.size() * sizeof(float)) == 0 &&
          std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
 }

@@ -48,7 +48,7 @@ std::map<std::string, std::size_t> local_bytes() {
                              bf16_d64_pair_kernels()}) {
     for (const DecodeKernel& kernel : kernels) {
       cudaFuncAttributes attributes{};
-      if (cudaFuncGetAttributes(&attributes, kernel.function) != cudaSuccess) continue;
+      EXPECT_EQ(cudaFuncGetAttributes(&attributes, kernel.function), cudaSuccess);
       constexpr std::array kTeams = {"", " group", " seesaw", " alone", " portable"};
       const char* team = kTeams[static_cast<std::size_t>(kernel.team)];
       const std::string name = fmt::format("d{}{} {} rows, {} warps{}{}{}", kernel.head_dim, team, 8 * kernel.row_tiles,
@@ -57,7 +57,8 @@ std::map<std::string, std::size_t> local_bytes() {
       std::size_t& most = all[name];
       most = std::max(most, attributes.localSizeBytes);
       if (kernel.box_function == nullptr) continue;
-      if (cudaFuncGetAttributes(&attributes, kernel.box_function) != cudaSuccess) continue;
+      attributes = {};
+      EXPECT_EQ(cudaFuncGetAttributes(&attributes, kernel.box_function), cudaSuccess) << name;
       std::size_t& in_boxes = all[name + ", boxes"];
       in_boxes = std::max(in_boxes, attributes.localSizeBytes);
     }
@@ -109,10 +110,12 @@ TEST_F(LocalMemory, NoFurtherKernelSpills) {
       {"d576 seesaw 64 rows, 8 warps, boxes", 24},
       {"d576 seesaw 64 rows, 8 warps, masked, boxes", 88},
   };
-  for (const auto& [name, bytes] : local_bytes()) {
+  const std::map<std::string, std::size_t> all = local_bytes();
+  for (const auto& [name, bytes] : all) {
     const auto at = known.find(name);
     EXPECT_LE(bytes, at == known.end() ? 0 : at->second) << name;
   }
+  for (const auto& [name, bytes] : known) EXPECT_TRUE(all.contains(name)) << name << " is no kernel any more";
 }
 
 }  // namespace
