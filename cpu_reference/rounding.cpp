@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "workloads/rounding.h"
 #include "workloads/tensors.h"
 
 namespace splitwave::cpu_reference {
@@ -69,10 +70,10 @@ double smallest_normal(ElementType type) {
 
 double rounded(ElementType type, double value) {
   if (type == ElementType::f64) return value;
-  const auto narrow = static_cast<float>(value);
-  if (type == ElementType::f32) return narrow;
-  const Dtype dtype = type == ElementType::f16 ? Dtype::f16 : Dtype::bf16;
-  return workloads::from_bits(dtype, workloads::round_to_bits(dtype, narrow));
+  if (type == ElementType::f32) return static_cast<float>(value);
+  const float odd = workloads::rounded_to_odd(value);
+  return type == ElementType::f16 ? workloads::from_f16_bits(workloads::f16_bits(odd))
+                                  : workloads::from_bf16_bits(workloads::bf16_bits(odd));
 }
 
 std::int64_t ulp_distance(ElementType type, double a, double b) {

@@ -19,8 +19,8 @@ double smallest_normal(base::ElementType type);
 /// The nearest number of the type, ties to even; inf beyond its range.
 double rounded(base::ElementType type, double value);
 
-/// Numbers of the type between two numbers of it, both finite: 0 for the same, 1 for neighbours. At most 2^63 - 1, which
-/// f64 goes beyond.
+/// Numbers of the type between two numbers of it, both finite: 0 for the same, 1 for neighbours. At most 2^63 - 1,
+/// which f64 goes beyond.
 std::int64_t ulp_distance(base::ElementType type, double a, double b);
 
 }  // namespace splitwave::cpu_reference

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// fp32 to 16 bits and back without branches, so that loops over rows vectorise.
+// fp32 to 16 bits and back, without branches, so that loops over rows vectorise.
 #pragma once
 
 #include <bit>
+#include <cmath>
 #include <cstdint>
 
 namespace splitwave::workloads {
@@ -29,6 +30,20 @@ inline std::uint16_t f16_bits(float value) {
   result = magnitude >= 0x477ff000U ? 0x7c00U : result;  // 65520 and more round to infinity
   result = magnitude > 0x7f800000U ? 0x7e00U : result;
   return static_cast<std::uint16_t>(sign | result);
+}
+
+/// The float on the way from a double to a type of at most 22 bits: `value` itself, or of the two floats about it the
+/// one with an odd last bit (FLT_MAX beyond it; a NaN stays one), so that rounding to nearest from there is as from
+/// `value`. Rounded to nearest twice, 1 + 2^-11 + 2^-40 becomes a tie of f16, and 1. Boldo and Melquiond, "Emulation of
+/// FMA and Correctly Rounded Sums: Proved Algorithms Using Rounding to Odd", IEEE Trans. Computers 57(4), 2008.
+inline float rounded_to_odd(double value) {
+  const auto nearest = static_cast<float>(value);
+  const auto bits = std::bit_cast<std::uint32_t>(nearest);
+  const double magnitude = std::abs(value);
+  const double nearest_magnitude = std::abs(static_cast<double>(nearest));
+  if ((bits & 1U) == 1U || magnitude == nearest_magnitude || std::isnan(value)) return nearest;
+  // Floats of one sign are in the order of their bits.
+  return std::bit_cast<float>(magnitude > nearest_magnitude ? bits + 1 : bits - 1);
 }
 
 inline float from_bf16_bits(std::uint16_t bits) {
