@@ -41,6 +41,7 @@ enum class ProbeKind {
   row_items  ///< items of one row
 };
 inline constexpr ProbeKind kLastProbeKind = ProbeKind::row_items;
+/// The enumerator's own name, as files of points have it.
 std::string to_string(ProbeKind kind);
 
 /// Of the probes with items of few tokens: one warp's, and no other's.
@@ -52,16 +53,17 @@ inline constexpr std::int32_t kFullSms = 8;
 /// Of the probes of merge kernels: as in any batch, the slowest of many merges counts.
 inline constexpr std::int32_t kMergedLists = 128;
 
+/// One probe: what was launched, and how long it took.
 struct KernelProbe {
-  workloads::Geometry geometry;
+  workloads::Geometry geometry;  ///< of the probe's workload
   bool paged = false;
   bool masked = false;
   KernelConfig config;
   bool any_plan = false;  ///< by the kernel that runs any plan, though the config has one for single items
   bool waits = false;     ///< by the one for CTAs that wait, which runs any such plan
   ProbeKind kind = ProbeKind::empty;
-  std::int32_t count = 0;
-  double seconds = 0;  ///< median
+  std::int32_t count = 0;  ///< what the kind counts: tokens, items, queries, parts, lists or waves
+  double seconds = 0;      ///< of one launch; the median of the replays
 };
 
 /// Tokens of a worker's round.

@@ -11,7 +11,7 @@ namespace splitwave::gpu {
 
 /// What the compiled kernel of a config takes of an SM, as the CUDA runtime reports it.
 struct KernelResources {
-  std::int32_t threads = 0;
+  std::int32_t threads = 0;  ///< of a CTA
   std::int32_t registers_per_thread = 0;
   std::int64_t shared_bytes = 0;  ///< of a CTA, by its cluster
   Residency where;
@@ -20,7 +20,9 @@ struct KernelResources {
   std::int64_t single_item_shared_bytes = 0;
   Residency single_item_where;
 };
-/// On the current device. Throws InputError if the config is not compiled for the workload.
+/// Of the config's kernel for the workload, on the current device; the kernel for single items alone where the config
+/// has no other (one stage). Throws InputError if the config is not compiled for the workload, and DeviceError if the
+/// CUDA runtime fails.
 KernelResources resources(const workloads::Workload& workload, const KernelConfig& config);
 
 }  // namespace splitwave::gpu

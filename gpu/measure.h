@@ -10,8 +10,9 @@
 
 namespace splitwave::gpu {
 
+/// How a time is measured (docs/measuring.md).
 struct MeasureOptions {
-  std::int32_t replays = 11;
+  std::int32_t replays = 11;  ///< of the captured graph, each a sample; at least 1
   /// Least K/V bytes that lie between two uses of the same copy. 0: one copy, so that K and V stay in L2 if they fit.
   std::int64_t bytes_per_cycle = 400'000'000;
   double seconds_per_replay = 0.002;  ///< least; a replay is at least one cycle
