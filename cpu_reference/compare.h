@@ -33,6 +33,7 @@ struct Tolerance {
   double relative_l2 = 0;   ///< of every single output row
   double lse_relative = 0;  ///< of every LSE, relative to max(1, |LSE|)
 };
+/// For executors that compute in fp32 on inputs of that dtype and round to it. Throws std::logic_error for fp8.
 Tolerance tolerance(workloads::Dtype dtype);
 
 /// The same for algorithms that compute in double, on inputs of any dtype: a weight e^x is good to |x| 2^-52, which for

@@ -16,6 +16,7 @@ std::vector<Isa> supported_isas();
 /// The last of supported_isas().
 Isa best_isa();
 
+/// The enumerator's own name.
 std::string to_string(Isa isa);
 
 }  // namespace splitwave::cpu_reference

@@ -99,6 +99,7 @@ struct Quietness {
   double fork_spread = 0;               ///< of the parallel regions
 };
 
+/// The constants, and how far to trust them (why_not_kept()).
 struct MeasuredCpu {
   CpuConstants constants;
   Quietness quietness;

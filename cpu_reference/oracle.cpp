@@ -18,7 +18,8 @@ using workloads::KvRange;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-/// x · y of padded rows. The products of two elements are exact in double for every dtype.
+/// x · y of padded rows. The products of two elements of any dtype of workloads are exact in double; those of f64
+/// arrays, which verify takes, are rounded, once each.
 DoublePair dot(const double* x, const double* y, std::int64_t elements) {
   std::array<double, kLanes> sum{};
   std::array<double, kLanes> error{};

@@ -56,7 +56,7 @@ struct KernelCall {
 
 /// How much to ask.
 struct VerifyOptions {
-  /// None: the type of k (f32 where that is wider than the output's: see docs/verify.md).
+  /// None: the type of v (docs/verify.md).
   std::optional<WeightPrecision> weights;
   bool diagnose = true;  ///< look for the fault that explains the error
 };
@@ -107,8 +107,11 @@ struct WorstElement {
 
 /// The rules of a verdict. `bound` decides, and `pattern` where the error is within its bounds; the others are shown.
 enum class Rule { bound, pattern, tolerance, twice_plain };
+/// The enumerator's own name, as `verify --json` has it.
 std::string to_string(Rule rule);
 
+/// What one rule says of a call. The rules' numbers: bound, error over its bound; pattern, nats against rounding;
+/// tolerance, relative error of the worst row (the LSE's is in the text alone); twice_plain, absolute error.
 struct RuleResult {
   Rule rule = Rule::bound;
   bool passed = true;
@@ -117,21 +120,22 @@ struct RuleResult {
   std::string text;  ///< the two in words
 };
 
+/// The verdict on a call and all that it rests on. LSEs are natural, whatever base the call's are in.
 struct Verification {
   bool passed = true;
-  Rule decided_by = Rule::bound;
+  Rule decided_by = Rule::bound;  ///< bound or pattern
   std::vector<RuleResult> rules;  ///< in the order of Rule; pattern only where it was looked for
   ErrorFigures output;
-  bool has_lse = false;
-  double lse_max_abs = 0;
-  double lse_worst_bound_ratio = 0;
-  std::vector<GroupFigures> heads;
-  std::vector<GroupFigures> requests;
+  bool has_lse = false;                ///< the call gave an LSE; the two figures are 0 where it did not
+  double lse_max_abs = 0;              ///< largest |error|
+  double lse_worst_bound_ratio = 0;    ///< largest |error| / bound
+  std::vector<GroupFigures> heads;     ///< by query head
+  std::vector<GroupFigures> requests;  ///< in the order of the call
   UlpHistogram ulps;
   std::optional<WorstElement> worst;  ///< none where there are no elements
   std::vector<Finding>
-      findings;  ///< best explanation first; empty where nothing explains the error, or nothing needs to
-  std::int64_t rows = 0;
+      findings;           ///< best explanation first; empty where nothing explains the error, or nothing needs to
+  std::int64_t rows = 0;  ///< query tokens times query heads
 };
 
 /// Judges the call. Throws base::InputError with one line that names the array and what is allowed where shapes, types

@@ -25,8 +25,10 @@ Precision resolved(Precision precision, workloads::Dtype dtype);
 /// input.
 double unit_roundoff(Precision precision);
 
-/// `value` to nearest with ties to even. Not for input.
+/// `value` to nearest with ties to even, in one rounding; e4m3 saturates, the others go to infinity beyond their range,
+/// and a NaN stays one. Throws std::logic_error for input.
 double round_to(Precision precision, double value);
+/// The same of a float: f32 and f64 leave it as it is.
 float round_to(Precision precision, float value);
 
 /// Expected squared error of rounding numbers near `value`, if their last bits are random: a twelfth of the squared
