@@ -137,33 +137,8 @@ RecordRepeat read_repeat(const Fields& fields) {
                       fields.optional_line("first").value_or("")};
 }
 
-Record read_record(const base::JsonValue& json, const std::string& where) {
-  const Fields fields(json, where, "", kRecordKeys);
-  Record record;
-  record.workload = fields.line("workload");
-  record.schedule = fields.line("schedule");
-  record.executor = fields.line("executor");
-  record.machine = fields.line("machine");
-  record.chosen = fields.optional_line("chosen");
-  record.seconds = number(fields, "seconds");
-  record.seconds_p20 = number(fields, "seconds_p20");
-  record.seconds_p80 = number(fields, "seconds_p80");
-  record.samples = integer(fields, "samples");
-  record.interrupted = integer(fields, "interrupted");
-  record.sampled_groups = integer(fields, "sampled_groups");
-  record.bytes = integer(fields, "bytes");
-  record.bytes_per_second = number(fields, "bytes_per_second");
-  record.num_splits = integer(fields, "num_splits");
-  record.ctas = integer(fields, "ctas");
-  record.waves = number(fields, "waves");
-  record.occupancy = number(fields, "occupancy");
-  record.merge = fields.optional_line("merge");
-  record.kernel = fields.optional_line("kernel");
-  record.rounding = fields.optional_line("rounding");
-  record.read_seconds = number(fields, "read_seconds");
-  record.plan_seconds = number(fields, "plan_seconds");
-  record.joules = number(fields, "joules");
-  record.sm_clock_mhz = number(fields, "sm_clock_mhz");
+/// The objects inside of a record.
+void read_parts(const Fields& fields, const std::string& where, Record& record) {
   if (fields.has("speed_up")) {
     record.speed_up = read_speed_up(Fields(fields.at("speed_up"), where, "speed_up", kSpeedUpKeys));
   }
@@ -191,6 +166,36 @@ Record read_record(const base::JsonValue& json, const std::string& where) {
   if (fields.has("repeat")) {
     record.repeat = read_repeat(Fields(fields.at("repeat"), where, "repeat", kRepeatKeys));
   }
+}
+
+Record read_record(const base::JsonValue& json, const std::string& where) {
+  const Fields fields(json, where, "", kRecordKeys);
+  Record record;
+  record.workload = fields.line("workload");
+  record.schedule = fields.line("schedule");
+  record.executor = fields.line("executor");
+  record.machine = fields.line("machine");
+  record.chosen = fields.optional_line("chosen");
+  record.seconds = number(fields, "seconds");
+  record.seconds_p20 = number(fields, "seconds_p20");
+  record.seconds_p80 = number(fields, "seconds_p80");
+  record.samples = integer(fields, "samples");
+  record.interrupted = integer(fields, "interrupted");
+  record.sampled_groups = integer(fields, "sampled_groups");
+  record.bytes = integer(fields, "bytes");
+  record.bytes_per_second = number(fields, "bytes_per_second");
+  record.num_splits = integer(fields, "num_splits");
+  record.ctas = integer(fields, "ctas");
+  record.waves = number(fields, "waves");
+  record.occupancy = number(fields, "occupancy");
+  record.merge = fields.optional_line("merge");
+  record.kernel = fields.optional_line("kernel");
+  record.rounding = fields.optional_line("rounding");
+  record.read_seconds = number(fields, "read_seconds");
+  record.plan_seconds = number(fields, "plan_seconds");
+  record.joules = number(fields, "joules");
+  record.sm_clock_mhz = number(fields, "sm_clock_mhz");
+  read_parts(fields, where, record);
   record.failure = fields.optional_line("failure");
   record.device = fields.optional_line("device");
   record.driver = fields.optional_line("driver");

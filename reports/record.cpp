@@ -124,6 +124,37 @@ Json repeat_json(const RecordRepeat& repeat) {
   return object;
 }
 
+/// The objects inside of a record, in this order.
+void put_parts(Json& object, const Record& record) {
+  if (record.speed_up) {
+    object["speed_up"] = speed_up_json(*record.speed_up);
+  }
+  if (record.probes) {
+    object["probes"] = probes_json(*record.probes);
+  }
+  if (record.breakdown) {
+    object["breakdown"] = breakdown_json(*record.breakdown);
+  }
+  if (record.traffic) {
+    object["traffic"] = traffic_json(*record.traffic);
+  }
+  if (record.energy) {
+    object["energy"] = energy_json(*record.energy);
+  }
+  if (record.io) {
+    object["io"] = io_json(*record.io);
+  }
+  if (record.stages) {
+    object["stages"] = stages_json(*record.stages);
+  }
+  if (record.error) {
+    object["error"] = error_json(*record.error);
+  }
+  if (record.repeat) {
+    object["repeat"] = repeat_json(*record.repeat);
+  }
+}
+
 }  // namespace
 
 std::string schedule_words(const Record& record) {
@@ -160,33 +191,7 @@ std::string to_json(const Record& record) {
   put(object, "plan_seconds", record.plan_seconds);
   put(object, "joules", record.joules);
   put(object, "sm_clock_mhz", record.sm_clock_mhz);
-  if (record.speed_up) {
-    object["speed_up"] = speed_up_json(*record.speed_up);
-  }
-  if (record.probes) {
-    object["probes"] = probes_json(*record.probes);
-  }
-  if (record.breakdown) {
-    object["breakdown"] = breakdown_json(*record.breakdown);
-  }
-  if (record.traffic) {
-    object["traffic"] = traffic_json(*record.traffic);
-  }
-  if (record.energy) {
-    object["energy"] = energy_json(*record.energy);
-  }
-  if (record.io) {
-    object["io"] = io_json(*record.io);
-  }
-  if (record.stages) {
-    object["stages"] = stages_json(*record.stages);
-  }
-  if (record.error) {
-    object["error"] = error_json(*record.error);
-  }
-  if (record.repeat) {
-    object["repeat"] = repeat_json(*record.repeat);
-  }
+  put_parts(object, record);
   put(object, "failure", record.failure);
   put(object, "device", record.device);
   put(object, "driver", record.driver);

@@ -12,33 +12,14 @@
 #include "schedules/head_pairs.h"
 #include "schedules/schedules.h"
 #include "simulator/simulate.h"
+#include "tests/simulator/own_kernels.h"
 #include "tests/support/battery.h"
 #include "workloads/load.h"
 
 namespace splitwave::simulator {
 namespace {
 
-const KernelFamily& own() {
-  static const KernelFamily family = load_kernel(std::string(kOwnKernel));
-  return family;
-}
-
-Machine h200() {
-  return load_machine("h200-calibrated");
-}
-
-KernelProfile config(const std::string& name, const workloads::Workload& workload) {
-  for (const KernelProfile& kernel : alternatives(own(), workload, h200(), kAnyRows)) {
-    if (kernel.config == name) return kernel;
-  }
-  ADD_FAILURE() << name;
-  return {};
-}
-
-schedules::Plan plan_for(const std::string& schedule, const workloads::Workload& workload,
-                         const KernelProfile& kernel) {
-  return schedules::make_plan(schedule, workload, grid_of(h200(), kernel));
-}
+using namespace own_kernels;
 
 TEST(Alternatives, HoldTheRowsWithTheLeastTiles) {
   for (const auto& [spec, rows] : {std::pair{"h=8/1,d=128:1q1s1k", 8},
@@ -122,124 +103,6 @@ TEST(Alternatives, OtherGeometriesHaveNone) {
       alternatives(load_kernel("fa3-d128"), workloads::parse_spec("h=8/1,d=128:1q1s1k"), h200(), kAnyRows).empty());
 }
 
-TEST(AsRun, ListsOfOneItemTakeTheShorterKernel) {
-  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:4q1s4k");
-  const KernelProfile kernel = config("r1w4s4t16c1", workload);
-  const auto single = as_run(kernel, workload, plan_for("fixed-split:1", workload, kernel), 132);
-  ASSERT_TRUE(single);
-  EXPECT_EQ(single->prologue_seconds, kernel.single_item_prologue_seconds);
-  schedules::Plan lists = plan_for("fixed-split:1", workload, kernel);
-  lists.cta_begin = {0, 2, 4};
-  const auto list = as_run(kernel, workload, lists, 132);
-  ASSERT_TRUE(list);
-  EXPECT_EQ(list->prologue_seconds, kernel.prologue_seconds);
-  EXPECT_GT(list->prologue_seconds, single->prologue_seconds);
-}
-
-TEST(AsRun, ListsOfOneItemTakeWhatTheirKernelTakesOfAnSm) {
-  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:4q1s4k");
-  KernelProfile kernel = config("r1w4s2t16c1", workload);
-  kernel.single_item_registers_per_thread = 64;
-  kernel.single_item_shared_bytes = 40'000;
-  const KernelProfile single = with_costs_of(kernel, workload, Lists::single_items);
-  EXPECT_EQ(ctas_per_sm(h200(), single), 5);
-  EXPECT_EQ(ctas_per_sm(h200(), with_costs_of(kernel, workload, Lists::any)), ctas_per_sm(h200(), kernel));
-}
-
-TEST(AsRun, KernelsWithoutRingsTakeLessOfAFullSmForFewRows) {
-  KernelProfile kernel = config("r1w4s1t16c1", workloads::parse_spec("h=8/1,d=128:4q1s64"));
-  kernel.fewer_rows_seconds = 70e-9;
-  const auto less = [&](const char* spec) {
-    const KernelProfile run = with_costs_of(kernel, workloads::parse_spec(spec), Lists::single_items);
-    EXPECT_DOUBLE_EQ(run.epilogue_seconds, kernel.epilogue_seconds + run.fewer_rows_seconds) << "as long in a lone CTA";
-    return run.fewer_rows_seconds;
-  };
-  EXPECT_DOUBLE_EQ(less("h=8/1,d=128:4q1s64"), 0);
-  EXPECT_DOUBLE_EQ(less("h=1/1,d=128:4q1s64"), 70e-9);
-  EXPECT_DOUBLE_EQ(less("h=2/1,d=128:4q1s64"), 60e-9);
-}
-
-TEST(AsRun, FurtherItemsOfFewRowsTakeLess) {
-  const workloads::Workload full = workloads::parse_spec("h=8/1,d=128:2q1s1k");
-  KernelProfile kernel = config("r1w4s4t16c1", full);
-  kernel.item_seconds = 1e-6;
-  kernel.item_crowded_seconds = 1.5e-6;
-  kernel.item_fewer_rows_seconds = 0.7e-6;
-  EXPECT_DOUBLE_EQ(with_costs_of(kernel, full, Lists::any).item_seconds, 1e-6);
-  const KernelProfile one = with_costs_of(kernel, workloads::parse_spec("h=1/1,d=128:2q1s1k"), Lists::any);
-  EXPECT_DOUBLE_EQ(one.item_seconds, 0.3e-6);
-  EXPECT_DOUBLE_EQ(one.item_crowded_seconds, 0.8e-6);
-}
-
-TEST(AsRun, PlansWhoseCtasWaitCostWhatTheirKernelTakes) {
-  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:2q1s1k");
-  KernelProfile kernel = config("r1w4s4t16c1", workload);
-  kernel.waiting_prologue_seconds = 3e-6;
-  kernel.waiting_item_seconds = 4e-6;
-  kernel.waiting_item_crowded_seconds = 5e-6;
-  kernel.waiting_chain_clocks = 2 * kernel.chain_clocks;
-  schedules::Grid grid;
-  grid.sms = 4;
-  const auto run = [&](const char* schedule) {
-    return as_run(kernel, workload, schedules::make_plan(schedule, workload, grid), 132).value();
-  };
-  const KernelProfile waiting = run("lean+host_cta");
-  EXPECT_EQ(waiting.prologue_seconds, 3e-6);
-  EXPECT_EQ(waiting.item_crowded_seconds, 5e-6);
-  EXPECT_DOUBLE_EQ(waiting.chain_clocks, 2 * kernel.chain_clocks);
-  EXPECT_EQ(run("lean+last_arriver").prologue_seconds,
-            with_costs_of(kernel, workload, Lists::single_items).prologue_seconds);
-}
-
-TEST(AsRun, KernelsWithoutRingsHoldWholeItems) {
-  const workloads::Workload small = workloads::parse_spec("h=8/1,d=128:4q1s64");
-  const workloads::Workload large = workloads::parse_spec("h=8/1,d=128:4q1s65");
-  const KernelProfile kernel = config("r1w4s1t16c1", small);
-  EXPECT_TRUE(as_run(kernel, small, plan_for("fixed-split:1", small, kernel), 132));
-  EXPECT_FALSE(as_run(kernel, large, plan_for("fixed-split:1", large, kernel), 132));
-}
-
-TEST(AsRun, PagesCrowdKernelsThatHoldTheirItems) {
-  const workloads::Workload small = workloads::parse_spec("h=8/1,d=128:4q1s64");
-  workloads::Workload paged = small;
-  paged.kv.layout = workloads::KvLayout::paged;
-  KernelProfile kernel = config("r1w4s1t16c1", small);
-  kernel.paged_crowded = 1.5;
-  const schedules::Plan plan = plan_for("fixed-split:1", small, kernel);
-  const auto contiguous = as_run(kernel, small, plan, 132);
-  kernel.paged_chain_clocks = kernel.chain_clocks;  // as many instructions
-  const auto pages = as_run(kernel, paged, plan, 132);
-  ASSERT_TRUE(contiguous && pages);
-  EXPECT_DOUBLE_EQ(pages->crowded_clocks, 1.5 * contiguous->crowded_clocks);
-}
-
-TEST(AsRun, PagesCrowdRingsAsProbedOrElseAsTheirChains) {
-  workloads::Workload paged = workloads::parse_spec("h=8/1,d=128:4q1s4k");
-  paged.kv.layout = workloads::KvLayout::paged;
-  KernelProfile kernel = config("r1w4s2t16c1", paged);
-  kernel.crowded_clocks = 8;
-  kernel.chain_clocks = 10;
-  kernel.paged_chain_clocks = 15;
-  kernel.paged_crowded = 1.25;
-  EXPECT_DOUBLE_EQ(with_costs_of(kernel, paged, Lists::any).crowded_clocks, 10);
-  kernel.paged_crowded = 0;
-  EXPECT_DOUBLE_EQ(with_costs_of(kernel, paged, Lists::any).crowded_clocks, 12);
-}
-
-TEST(AsRun, MergesOfListsOfOneItemCostWhatTheirKernelTakes) {
-  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:4q1s4k");
-  KernelProfile kernel = config("r1w4s2t16c1", workload);
-  kernel.merge_seconds = 5e-6;
-  kernel.single_item_merge_seconds = 2e-6;
-  const auto merge_of = [&](const char* schedule) {
-    return as_run(kernel, workload, plan_for(schedule, workload, kernel), 132).value().merge_seconds;
-  };
-  EXPECT_EQ(merge_of("fixed-split:4+last_arriver"), 2e-6);
-  EXPECT_EQ(merge_of("lean"), 5e-6) << "CTAs that wait run any plan";
-  kernel.single_item_merge_seconds = -1;
-  EXPECT_EQ(merge_of("fixed-split:4+last_arriver"), 5e-6) << "not probed";
-}
-
 TEST(Alternatives, MergesOfClustersCostWhatWasProbedOfTheirSize) {
   const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:4q1s4k");
   KernelFamily family = own();
@@ -264,27 +127,6 @@ TEST(Alternatives, MergesOfClustersCostWhatWasProbedOfTheirSize) {
     EXPECT_EQ(all[i].single_item_merge_seconds_per_split, all[i].cluster * 1e-8);
   }
   EXPECT_GT(clusters, 10);
-}
-
-TEST(AsRun, RefusesQueuesOfTallTilesAndGridsThatAreNotResident) {
-  const workloads::Workload tall = workloads::parse_spec("h=64/1,d=64:4q1s4k");
-  const KernelProfile kernel = config("r4w4s3t32c1", tall);
-  EXPECT_FALSE(as_run(kernel, tall, plan_for("fa3", tall, kernel), 132));
-  const schedules::Plan lean = plan_for("lean", tall, kernel);
-  EXPECT_TRUE(as_run(kernel, tall, lean, lean.ctas()));
-  EXPECT_FALSE(as_run(kernel, tall, lean, lean.ctas() - 1));
-}
-
-TEST(AsRun, RefusesQueuesFromWhichClustersWouldTakeFurtherLists) {
-  const workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:9q1s4k");
-  const KernelProfile clusters = config("r1w4s4t16c2", workload);
-  const KernelProfile single = config("r1w4s4t16c1", workload);
-  schedules::Plan plan = plan_for("fa3:1", workload, clusters);
-  plan.workers = plan.lists();
-  EXPECT_TRUE(as_run(clusters, workload, plan, 66));
-  plan.workers = plan.lists() - 1;
-  EXPECT_FALSE(as_run(clusters, workload, plan, 66));
-  EXPECT_TRUE(as_run(single, workload, plan, 132));
 }
 
 TEST(RowBlocks, PartitionEveryPlan) {

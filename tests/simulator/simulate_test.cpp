@@ -19,11 +19,6 @@ TEST(Simulate, ATailTakesAnotherWave) {
   EXPECT_NEAR(toy::seconds({1000, 1000, 1000}, toy::machine(2), toy::kernel(1)), 2 * kMs, kTolerance);
 }
 
-TEST(Simulate, ListsStartInOrderAsSlotsFreeUp) {
-  // SM 0: 1 ms, then 2 ms; SM 1: 2.5 ms, then 1 ms.
-  EXPECT_NEAR(toy::seconds({1000, 2500, 2000, 1000}, toy::machine(2), toy::kernel(1)), 3.5 * kMs, kTolerance);
-}
-
 TEST(Simulate, AFullMemoryIsSharedEvenly) {
   Machine machine = toy::machine(4);
   machine.dram_bytes_per_second = machine.dram_asymptote = 2e9;  // for four CTAs that could take 1 GB/s each
@@ -193,33 +188,6 @@ TEST(Simulate, ARefillKeepsAWindowEmpty) {
   EXPECT_NEAR(full, toy::seconds(many, toy::machine(200), kernel), kTolerance);
 }
 
-TEST(Simulate, AQueuesWorkersPassTheRequestsBeforeTheirLists) {
-  const workloads::Workload batch = toy::workload(std::vector<std::int32_t>(63, 1000));
-  schedules::Plan plan = toy::one_cta_each(batch);
-  plan.dispatch = schedules::Dispatch::queue;
-  plan.workers = 63;
-  KernelProfile kernel = toy::kernel(1);
-  const auto seconds = [&] { return simulate(batch, plan, toy::machine(63), kernel).seconds; };
-  const double one_wave = seconds();
-  plan.workers = 21;
-  const double three_waves = seconds();
-  kernel.queue_walk_seconds = 0.5 * kMs;
-  // The last of 63 requests is behind two groups of 31, however many lists a worker takes on its way there.
-  EXPECT_NEAR(seconds(), three_waves + 2 * 0.5 * kMs, kTolerance);
-  plan.workers = 63;
-  EXPECT_NEAR(seconds(), one_wave + 2 * 0.5 * kMs, kTolerance);
-}
-
-TEST(Simulate, APersistentKernelStartsItsCtasOnce) {
-  Machine machine = toy::machine(1);
-  KernelProfile kernel = toy::kernel(1);
-  kernel.prologue_seconds = 2 * kMs;
-  kernel.item_seconds = 0.5 * kMs;
-  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), 2 * (2 + 1) * kMs, kTolerance);
-  kernel.persistent = true;
-  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (2 + 1 + 0.5 + 1) * kMs, kTolerance);
-}
-
 TEST(Simulate, ColdPagesCostOncePerDependentLoad) {
   Machine machine = toy::machine(1);
   machine.cold_seconds = 1 * kMs;
@@ -235,39 +203,6 @@ TEST(Simulate, CachesOfLessThanAPageShareIt) {
   const double quarter = 524.288;
   EXPECT_NEAR(toy::seconds({524}, machine, toy::kernel(1)), (524 / quarter / 4 + 0.524) * kMs, kTolerance);
   EXPECT_NEAR(toy::seconds({2100}, machine, toy::kernel(1)), (1 + 2.1) * kMs, kTolerance);
-}
-
-TEST(Simulate, AProgrammaticLaunchHidesTheLaunchAndTheFirstWavesStart) {
-  Machine machine = toy::machine(1);
-  machine.launch_seconds = 1 * kMs;
-  machine.flag_seconds = 0.25 * kMs;
-  KernelProfile kernel = toy::kernel(1);
-  kernel.prologue_seconds = 2 * kMs;
-  kernel.overlapped_prologue_seconds = 0.5 * kMs;
-  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (1 + 2 + 1 + 2 + 1) * kMs, kTolerance);
-  kernel.programmatic_launch = true;
-  machine.compute_capability = "8.9";
-  EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (1 + 2 + 1 + 2 + 1) * kMs, kTolerance);
-  for (const char* const capability : {"9.0", "10.0"}) {
-    machine.compute_capability = capability;
-    EXPECT_NEAR(toy::seconds({1000, 1000}, machine, kernel), (0.25 + 1.5 + 1 + 2 + 1) * kMs, kTolerance);
-  }
-}
-
-TEST(Simulate, OverheadsOfLaunchCtaAndItemAddUp) {
-  Machine machine = toy::machine(1);
-  machine.launch_seconds = 1 * kMs;
-  machine.launch_seconds_per_cta = 0.5 * kMs;
-  KernelProfile kernel = toy::kernel(1);
-  kernel.prologue_seconds = 2 * kMs;
-  kernel.epilogue_seconds = 3 * kMs;
-  kernel.item_seconds = 4 * kMs;
-  EXPECT_NEAR(toy::seconds({1000}, machine, kernel), (1 + 0.5 + 2 + 1 + 3) * kMs, kTolerance);
-  const workloads::Workload batch = toy::workload({1000, 1000});
-  schedules::Plan plan = toy::one_cta_each(batch);
-  plan.cta_begin = {0, 2};
-  plan.dispatch = schedules::Dispatch::fixed;
-  EXPECT_NEAR(simulate(batch, plan, machine, kernel).seconds, (1 + 0.5 + 2 + 1 + 3 + 4 + 1 + 3) * kMs, kTolerance);
 }
 
 TEST(Simulate, EmptyItemsCostTheirOverheads) {
@@ -299,37 +234,6 @@ TEST(Simulate, CtasWithoutTokensTakeNoShareOfTheMemory) {
   kernel.tile_tokens = 1000;
   EXPECT_NEAR(toy::seconds({1000}, machine, kernel), 0.5 * kMs + 2 * kMs, kTolerance);
   EXPECT_NEAR(toy::seconds({1000, 0, 0, 0, 0, 0, 0, 0, 0, 0}, machine, kernel), 0.5 * kMs + 2 * kMs, kTolerance);
-}
-
-TEST(Simulate, TheDispatcherStartsSoManyCtasPerSecond) {
-  // 13,200 empty CTAs on an H200 were seen to take 8.4 us.
-  const Machine h200 = load_machine("h200");
-  KernelProfile kernel = toy::kernel(16);
-  EXPECT_NEAR(toy::seconds(std::vector<std::int32_t>(13200, 0), h200, kernel), 8.4e-6, 0.2e-6 + h200.cold_seconds);
-}
-
-TEST(Simulate, CtasWithoutItemsBehindTheOthersDelayNobody) {
-  Machine machine = toy::machine(1);
-  machine.launch_seconds_per_cta = 1e-3;
-  const workloads::Workload lone = toy::workload({1000});
-  schedules::Plan plan = toy::one_cta_each(lone);
-  plan.cta_begin = {0, 1, 1, 1};
-  EXPECT_NEAR(simulate(lone, plan, machine, toy::kernel(3)).seconds, 3e-3, 1e-9);  // all of them are launched
-  machine.launch_seconds_per_cta = 0.2e-3;
-  EXPECT_NEAR(simulate(lone, plan, machine, toy::kernel(3)).seconds, 0.2e-3 + 1e-3, 1e-9);
-  plan.cta_begin = {0, 0, 0, 1};
-  EXPECT_NEAR(simulate(lone, plan, machine, toy::kernel(3)).seconds, 0.6e-3 + 1e-3, 1e-9);
-}
-
-TEST(Simulate, AQueueGivesListsToItsWorkersOnly) {
-  const workloads::Workload batch = toy::workload({1000, 1000, 1000, 1000});
-  schedules::Plan plan = toy::one_cta_each(batch);
-  plan.dispatch = schedules::Dispatch::queue;
-  plan.workers = 2;
-  Machine machine = toy::machine(4);
-  EXPECT_NEAR(simulate(batch, plan, machine, toy::kernel(1)).seconds, 2 * kMs, kTolerance);
-  machine.flag_seconds = 0.5 * kMs;  // an atomic for every further list
-  EXPECT_NEAR(simulate(batch, plan, machine, toy::kernel(1)).seconds, 2.5 * kMs, kTolerance);
 }
 
 TEST(Simulate, HiddenLatencyIsNotPaidTwice) {
@@ -394,14 +298,6 @@ TEST(Simulate, RefusesWhatDoesNotFit) {
   kernel.shared_bytes = 1 << 20;
   EXPECT_THROW(simulate(batch, toy::one_cta_each(batch), toy::machine(1), kernel), base::InputError);
   EXPECT_THROW(grid_of(toy::machine(1), kernel), base::InputError);
-}
-
-TEST(Simulate, AnEmptyPlanTakesItsLaunch) {
-  Machine machine = toy::machine(3);
-  machine.launch_seconds = 1 * kMs;
-  const schedules::Timeline timeline = simulate(toy::workload({}), schedules::Plan{}, machine, toy::kernel(1));
-  EXPECT_NEAR(timeline.seconds, 1 * kMs, kTolerance);
-  EXPECT_EQ(timeline.breakdown.total(), timeline.seconds);
 }
 
 }  // namespace
