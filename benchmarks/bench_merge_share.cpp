@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -67,8 +68,14 @@ void print_all() {
 int main() {
   try {
     splitwave::print_all();
+  } catch (const splitwave::base::InputError& error) {
+    fmt::print(stderr, "bench_merge_share: {}\n", error.what());
+    return 2;
   } catch (const splitwave::base::MissingError& error) {
     fmt::print(stderr, "bench_merge_share: {}\n", error.what());
     return 3;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "bench_merge_share: {}\n", error.what());
+    return 1;
   }
 }

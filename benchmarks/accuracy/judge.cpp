@@ -46,7 +46,9 @@ bool of_engine(const Peer& peer) {
 std::int32_t noted(const std::string& note, const std::string& key) {
   const std::size_t at = note.find(key + "=");
   if (at == std::string::npos) throw base::InputError("times: no " + key + " in the note " + note);
-  return std::stoi(note.substr(at + key.size() + 1));
+  const std::size_t begin = at + key.size() + 1;
+  const std::size_t end = note.find(' ', begin);
+  return static_cast<std::int32_t>(integer_in("times: " + key, note.substr(begin, end - begin), 1, 1 << 30));
 }
 
 /// FlashInfer's CUDA-core decode, for which no schedule stands: chunks of the noted length, KV head by KV head, each

@@ -5,18 +5,20 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdlib>
+#include <exception>
 #include <iterator>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
 #include "base/output_files.h"
 #include "base/text.h"
 #include "benchmarks/accuracy/ablation.h"
 #include "benchmarks/accuracy/draw.h"
 #include "benchmarks/accuracy/own.h"
+#include "benchmarks/accuracy/points.h"
 #include "benchmarks/accuracy/tables.h"
 #include "workloads/load.h"
 
@@ -73,7 +75,7 @@ struct Arguments {
   std::vector<std::string> skipped;
 };
 
-/// False if the arguments are not those of the usage.
+/// False if the arguments are not those of the usage. Throws base::InputError for numbers that are none.
 bool parse(int argc, char** argv, Arguments& arguments) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
@@ -83,9 +85,9 @@ bool parse(int argc, char** argv, Arguments& arguments) {
     } else if (argument == "--latent") {
       arguments.kind = accuracy::Drawn::latent;
     } else if (argument == "--draw" && value) {
-      arguments.draw = std::atoi(argv[++i]);
+      arguments.draw = static_cast<std::int32_t>(accuracy::integer_in(argument, argv[++i], 1, 1'000'000));
     } else if (argument == "--seed" && value) {
-      arguments.seed = static_cast<std::uint32_t>(std::atoi(argv[++i]));
+      arguments.seed = static_cast<std::uint32_t>(accuracy::integer_in(argument, argv[++i], 0, 0xffffffff));
     } else if (argument == "--own-times" && value) {
       arguments.own_times = argv[++i];
     } else if (argument == "--judge-own" && value) {
@@ -244,34 +246,40 @@ int write_all(const Arguments& arguments) {
   return status;
 }
 
+int run(const Arguments& arguments) {
+  if (!arguments.root.empty()) return write_all(arguments);
+  if (!arguments.judge_own.empty()) {
+    print_own_tables(arguments);
+  } else if (arguments.draw > 0) {
+    for (const auto& workload : accuracy::draw_workloads(arguments.draw, arguments.seed, arguments.kind)) {
+      fmt::print("{}\n", workloads::to_json(workload));
+    }
+  } else if (!arguments.own_times.empty()) {
+    fmt::print("{}", accuracy::own_times(arguments.own_times));
+  } else {
+    print_table(arguments);
+  }
+  return 0;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  Arguments arguments;
-  if (!parse(argc, argv, arguments)) {
-    fmt::print(stderr, "{}", kUsage);
-    return 2;
-  }
   try {
-    if (!arguments.root.empty()) return write_all(arguments);
-    if (!arguments.judge_own.empty()) {
-      print_own_tables(arguments);
-      return 0;
+    Arguments arguments;
+    if (!parse(argc, argv, arguments)) {
+      fmt::print(stderr, "{}", kUsage);
+      return 2;
     }
-    if (arguments.draw > 0) {
-      for (const auto& workload : accuracy::draw_workloads(arguments.draw, arguments.seed, arguments.kind)) {
-        fmt::print("{}\n", workloads::to_json(workload));
-      }
-      return 0;
-    }
-    if (!arguments.own_times.empty()) {
-      fmt::print("{}", accuracy::own_times(arguments.own_times));
-      return 0;
-    }
-    print_table(arguments);
-    return 0;
-  } catch (const std::exception& error) {
+    return run(arguments);
+  } catch (const base::InputError& error) {
     fmt::print(stderr, "accuracy: {}\n", error.what());
     return 2;
+  } catch (const base::MissingError& error) {
+    fmt::print(stderr, "accuracy: {}\n", error.what());
+    return 3;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "accuracy: {}\n", error.what());
+    return 1;
   }
 }

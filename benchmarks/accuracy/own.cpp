@@ -192,11 +192,14 @@ std::string speed_ups(std::span<const JudgedPoint> judged) {
       kClearGap * 100, percent(model.right / model.clear), percent(waves.right / waves.clear));
 }
 
-/// Of "h200 (sms=64)"; 0 for "h200".
-std::int32_t sms_of(const std::string& machine) {
+/// Of "h200 (sms=64)", or with more in the brackets; 0 for "h200".
+std::int64_t sms_of(const std::string& machine) {
   static constexpr std::string_view kWord = "(sms=";
   const std::size_t at = machine.find(kWord);
-  return at == std::string::npos ? 0 : std::stoi(machine.substr(at + kWord.size()));
+  if (at == std::string::npos) return 0;
+  const std::size_t begin = at + kWord.size();
+  const std::size_t end = machine.find_first_of(",) ", begin);
+  return integer_in("machine " + machine, machine.substr(begin, end - begin), 1, 1 << 20);
 }
 
 }  // namespace

@@ -4,7 +4,10 @@
 #include <fmt/core.h>
 
 #include <charconv>
+#include <cmath>
+#include <limits>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "base/error.h"
@@ -44,14 +47,20 @@ std::vector<Line> read_table(const std::string& file) {
   return lines;
 }
 
-template <typename Number>
-Number number(const std::string& text, const Place& at) {
-  Number value{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) {
-    throw base::InputError(fmt::format("{}:{}: '{}' is no number", at.file, at.line, text));
+constexpr std::int32_t kMostRequests = 1 << 20;  // as in workload files
+
+std::int32_t integer(const std::string& text, const Place& at, std::int32_t least = 0,
+                     std::int32_t most = std::numeric_limits<std::int32_t>::max()) {
+  return static_cast<std::int32_t>(integer_in(fmt::format("{}:{}", at.file, at.line), text, least, most));
+}
+
+double seconds_of(const std::string& microseconds, const Place& at) {
+  const std::optional<double> value = base::number_in(microseconds);
+  if (!value || !std::isfinite(*value) || *value <= 0) {
+    throw base::InputError(
+        fmt::format("{}:{}: '{}' is no time; allowed: microseconds above 0", at.file, at.line, microseconds));
   }
-  return value;
+  return *value * 1e-6;
 }
 
 void require_fields(const std::vector<std::string>& fields, std::size_t least, const Place& at) {
@@ -76,18 +85,18 @@ workloads::Geometry geometry_of(std::int32_t query_heads, std::int32_t kv_heads,
 
 workloads::Workload shape_of(const std::vector<std::string>& fields, const Place& at) {
   require_fields(fields, 7, at);
-  const auto integer = [&](std::size_t column) { return number<std::int32_t>(fields[column], at); };
+  const auto column = [&](std::size_t i) { return integer(fields[i], at); };
   workloads::Workload workload;
   workload.name = fields[0];
-  workload.geometry = geometry_of(integer(2), integer(3), integer(4), integer(5));
+  workload.geometry = geometry_of(column(2), column(3), column(4), column(5));
   const std::vector<std::string> contexts = fields_of(fields[6], ';');
-  const auto batch = static_cast<std::size_t>(integer(1));
+  const auto batch = static_cast<std::size_t>(integer(fields[1], at, 1, kMostRequests));
   if (contexts.size() != 1 && contexts.size() != batch) {
     throw base::InputError(
         fmt::format("{}:{}: {} contexts; allowed: one, or {}", at.file, at.line, contexts.size(), batch));
   }
   for (std::size_t i = 0; i < batch; ++i) {
-    workload.requests.push_back({1, number<std::int32_t>(contexts[contexts.size() == 1 ? 0 : i], at)});
+    workload.requests.push_back({1, integer(contexts[contexts.size() == 1 ? 0 : i], at)});
   }
   workloads::validate(workload);
   return workload;
@@ -110,6 +119,15 @@ std::vector<std::string> fields_of(const std::string& line, char separator) {
     }
   }
   return fields;
+}
+
+std::int64_t integer_in(const std::string& what, const std::string& text, std::int64_t least, std::int64_t most) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most) {
+    throw base::InputError(fmt::format("{}: '{}'; allowed: an integer from {} to {}", what, text, least, most));
+  }
+  return value;
 }
 
 std::vector<workloads::Workload> read_shapes(const std::string& file) {
@@ -144,8 +162,7 @@ std::vector<Point> read_peers(const std::string& shapes, const std::string& time
     require_fields(fields, 3, at);
     if (fields[2] != "ok") continue;
     require_fields(fields, 4, at);
-    points.push_back(
-        {fields[0], shape_of(known, fields[1], at), number<double>(fields[3], at) * 1e-6, fields.back(), 0});
+    points.push_back({fields[0], shape_of(known, fields[1], at), seconds_of(fields[3], at), fields.back(), 0});
   }
   return points;
 }
@@ -155,8 +172,8 @@ std::vector<Point> read_own_times(const std::vector<workloads::Workload>& shapes
   std::vector<Point> points;
   for (const auto& [at, fields] : read_table(times)) {
     require_fields(fields, 5, at);
-    points.push_back({fields[0], shape_of(known, fields[1], at), number<double>(fields[3], at) * 1e-6, fields[4],
-                      number<std::int32_t>(fields[2], at)});
+    points.push_back(
+        {fields[0], shape_of(known, fields[1], at), seconds_of(fields[3], at), fields[4], integer(fields[2], at)});
   }
   return points;
 }
@@ -166,18 +183,16 @@ std::vector<Point> read_engines(const std::string& file, const std::string& devi
   for (const auto& [at, fields] : read_table(file)) {
     require_fields(fields, 8, at);
     if (fields[0] != device) continue;
-    const auto integer = [&, &at = at, &fields = fields](std::size_t column) {
-      return number<std::int32_t>(fields[column], at);
-    };
+    const auto column = [&, &at = at, &fields = fields](std::size_t i) { return integer(fields[i], at); };
     Point point;
     point.kernel = fields[1];
-    point.workload.geometry = geometry_of(integer(4), integer(5), integer(6), integer(6));
+    point.workload.geometry = geometry_of(column(4), column(5), column(6), column(6));
     point.workload.geometry.dtype = workloads::Dtype::bf16;
-    point.workload.requests.assign(static_cast<std::size_t>(integer(2)), {1, integer(3)});
+    point.workload.requests.assign(static_cast<std::size_t>(integer(fields[2], at, 1, kMostRequests)), {1, column(3)});
     point.workload.kv = {workloads::KvLayout::paged, 16, {}};
     point.workload.name = fmt::format("h={}/{} d={} {} x {}", fields[4], fields[5], fields[6], fields[2], fields[3]);
     workloads::validate(point.workload);
-    point.seconds = number<double>(fields[7], at) * 1e-6;
+    point.seconds = seconds_of(fields[7], at);
     points.push_back(std::move(point));
   }
   return points;

@@ -22,6 +22,10 @@ struct Point {
 /// The parts of a text between separators. A part in quotes may hold separators, and quotes twice (RFC 4180).
 std::vector<std::string> fields_of(const std::string& line, char separator);
 
+/// The integer that the whole text is. Throws base::InputError "`what`: '`text`' ..." if it is none from `least` to
+/// `most`.
+std::int64_t integer_in(const std::string& what, const std::string& text, std::int64_t least, std::int64_t most);
+
 /// Shapes (id, batch, query heads, KV heads, head dim, value dim, context: one, or one per request joined by ';').
 /// Throws InputError naming file and line.
 std::vector<workloads::Workload> read_shapes(const std::string& file);

@@ -6,6 +6,7 @@
 #include <exception>
 #include <filesystem>
 
+#include "base/error.h"
 #include "base/output_files.h"
 #include "benchmarks/numerics/studies.h"
 #include "reports/draw_figures.h"
@@ -38,8 +39,14 @@ int main(int argc, char** argv) {
   }
   try {
     write_all(argv[1]);
-  } catch (const std::exception& error) {
+  } catch (const base::InputError& error) {
     fmt::print(stderr, "numerics: {}\n", error.what());
     return 2;
+  } catch (const base::MissingError& error) {
+    fmt::print(stderr, "numerics: {}\n", error.what());
+    return 3;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "numerics: {}\n", error.what());
+    return 1;
   }
 }

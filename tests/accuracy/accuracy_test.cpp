@@ -7,6 +7,8 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "benchmarks/accuracy/own.h"
+#include "benchmarks/accuracy/points.h"
 #include "benchmarks/accuracy/statistics.h"
 #include "benchmarks/accuracy/tables.h"
 
@@ -121,6 +123,35 @@ TEST_F(Files, BadLinesAreNamed) {
   const std::string few = write("few.csv", "device\nH200,a,1\n");
   EXPECT_NE(message([&] { read_engines(few, "H200"); }).find("few.csv:2: 3 columns"), std::string::npos);
   EXPECT_NE(message([&] { read_engines(write("empty.csv", ""), "H200"); }).find("empty"), std::string::npos);
+}
+
+TEST_F(Files, BatchesOfFewerThanOneRequestAreRefused) {
+  for (const std::string batch : {"-1", "0", "1048577"}) {
+    const std::string allowed = "'" + batch + "'; allowed: an integer from 1 to 1048576";
+    const std::string shapes = write("shapes.csv", "a," + batch + ",8,2,128,128,512\n");
+    EXPECT_NE(message([&] { read_shapes(shapes); }).find("shapes.csv:1: " + allowed), std::string::npos);
+    const std::string engines = write("engines.csv", "device\nH200,fa3," + batch + ",512,8,2,128,3.5\n");
+    EXPECT_NE(message([&] { read_engines(engines, "H200"); }).find("engines.csv:2: " + allowed), std::string::npos);
+  }
+  const std::string engines = write("engines.csv", "device\nH200,fa3,2,512,8,2,128,0\n");
+  EXPECT_NE(message([&] { read_engines(engines, "H200"); }).find("'0' is no time"), std::string::npos);
+}
+
+TEST(Integers, AreTheWholeText) {
+  EXPECT_EQ(integer_in("--seed", "4294967295", 0, 0xffffffff), 4294967295);
+  for (const char* text : {"", "1x", " 1", "1.5", "-1", "4294967296", "99999999999999999999"}) {
+    EXPECT_EQ(message([&] { integer_in("--seed", text, 0, 0xffffffff); }),
+              std::string("--seed: '") + text + "'; allowed: an integer from 0 to 4294967295");
+  }
+}
+
+TEST_F(Files, PartsOfADeviceAreThoseOfItsName) {
+  const std::string line =
+      R"({"format": 1, "executor": "cuda", "schedule": "fa2", "workload": "w", "kernel": "k", "seconds": 1e-6, "machine": )";
+  EXPECT_NE(own_times(write("records.jsonl", line + "\"h200 (sms=64)\"}\n")).find("fa2,w,64,1.0000,k"),
+            std::string::npos);
+  const std::string bad = write("bad.jsonl", line + "\"h200 (sms=many)\"}\n");
+  EXPECT_NE(message([&] { own_times(bad); }).find("'many'"), std::string::npos);
 }
 
 }  // namespace
