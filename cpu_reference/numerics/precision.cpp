@@ -97,7 +97,8 @@ float round_to(Precision precision, float value) {
 
 double round_to(Precision precision, double value) {
   if (precision == Precision::f64) return value;
-  return round_to(precision, precision == Precision::f32 ? static_cast<float>(value) : workloads::rounded_to_odd(value));
+  return round_to(precision,
+                  precision == Precision::f32 ? static_cast<float>(value) : workloads::rounded_to_odd(value));
 }
 
 double rounding_variance(Precision precision, double value) {
