@@ -244,8 +244,8 @@ int main(int argc, char** argv) {
   app.add_option("--page", options.page, "page size; 0: contiguous")->check(CLI::Range(0, 1 << 20));
   app.add_option("--layout", options.layout, "bshd or bhsd")->check(CLI::IsMember({"bshd", "bhsd"}));
   app.add_option("--limit", options.limit_seconds, "begin no shape after this many seconds");
-  app.add_option("--every", options.every, "only every n-th shape")->check(CLI::PositiveNumber);
-  app.add_option("--first", options.first, "begin with this shape")->check(CLI::NonNegativeNumber);
+  app.add_option("--every", options.every, "only every n-th shape")->check(CLI::Range(1, 1'000'000));
+  app.add_option("--first", options.first, "begin with this shape")->check(CLI::Range(0, 1'000'000));
   app.add_option("--replays", options.measure.replays, "samples per time")->check(CLI::Range(1, 1'000'000));
   app.add_option("--replay-seconds", options.measure.seconds_per_replay, "least length of a sample")
       ->check(CLI::Range(0.0, 3600.0));
