@@ -50,14 +50,14 @@ std::uint64_t unsigned_integer(const py::object& value, const char* name) {
   refuse(value, name, "an integer from 0 to 2^64 - 1");
 }
 
-double positive(const py::object& value, const char* name, double most) {
+double number_between(const py::object& value, const char* name, double least, double most) {
   if (value.is_none()) return 0;
   double number = NAN;
   if (PyNumber_Check(value.ptr()) != 0 && !PyBool_Check(value.ptr())) {
     number = PyFloat_AsDouble(value.ptr());
     PyErr_Clear();  // of no float: refused below
   }
-  if (!(number > 0 && number <= most)) refuse(value, name, fmt::format("a number above 0, up to {}", most));
+  if (!(number >= least && number <= most)) refuse(value, name, fmt::format("a number from {} to {}", least, most));
   return number;
 }
 

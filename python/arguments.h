@@ -26,8 +26,8 @@ std::int64_t integer(const pybind11::object& value, const char* name, std::int64
 /// The integer `value` from 0 to 2^64 - 1. Throws InputError as integer() does.
 std::uint64_t unsigned_integer(const pybind11::object& value, const char* name);
 
-/// The number `value` above 0, or 0 for None. Throws InputError as integer() does.
-double positive(const pybind11::object& value, const char* name, double most);
+/// The number `value` from `least` to `most`, or 0 for None. Throws InputError as integer() does.
+double number_between(const pybind11::object& value, const char* name, double least, double most);
 
 /// Threads that `value` stands for; None: all hardware threads.
 std::int32_t thread_count(const pybind11::object& value);

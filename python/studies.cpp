@@ -42,9 +42,9 @@ std::vector<Machine> machines(const std::vector<std::string>& names, const py::o
   }
   studies::Overrides overrides;
   overrides.sms = static_cast<std::int32_t>(integer(sms, "sms", 1, Limits::sms));
-  overrides.bandwidth_gb_per_s = positive(bandwidth, "bandwidth", Limits::bandwidth_gb_per_s);
+  overrides.bandwidth_gb_per_s = number_between(bandwidth, "bandwidth", Limits::least, Limits::bandwidth_gb_per_s);
   overrides.l2_bytes = integer(l2, "l2", 1, static_cast<std::int64_t>(Limits::l2_bytes));
-  overrides.clock_mhz = positive(clock, "clock", Limits::clock_mhz);
+  overrides.clock_mhz = number_between(clock, "clock", Limits::least, Limits::clock_mhz);
   overrides.ctas_per_sm = static_cast<std::int32_t>(integer(ctas_per_sm, "ctas_per_sm", 1, Limits::ctas_per_sm));
   overrides.kernel = kernel;
   const std::int32_t team = thread_count(threads);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/least_time.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "simulator/bandwidth.h"
@@ -23,7 +24,9 @@ double least_fill(const KernelProfile& kernel, const Work& work) {
   double least = latency;
   for (std::int32_t before = 0; before * tile < law.bytes_in_flight; ++before) {
     const double bytes = std::min((before + 1) * tile, law.bytes_in_flight);
-    least = std::min(least, latency + transfer + before * further - bytes / law.lone_rate());
+    // Where arithmetic is the limit, the stages' first tiles may be there sooner than later ones.
+    const double by_arithmetic = latency + transfer + before * kernel.first_round_seconds;
+    least = std::min({least, latency + transfer + before * further - bytes / law.lone_rate(), by_arithmetic});
   }
   return least;
 }

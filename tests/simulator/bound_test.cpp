@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/bound.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -32,6 +33,25 @@ TEST(Bound, CountsLaunchPrologueAndMergeKernel) {
   EXPECT_NEAR(
       least_seconds(toy::workload({2000}), toy::cut({1000, 1000}, schedules::MergeKind::kernel), machine, kernel),
       1e-3 + 2e-3 + 1e-3 + 4e-3, 1e-8);
+}
+
+/// Every config's rings of a lone list, of less than a tile to more than a window.
+TEST(Bound, NoRingFillsSooner) {
+  const Machine machine = load_machine("h200-calibrated");
+  for (const char* spec : {"h=8/2,d=128", "h=72/2,d=128", "h=16/2,d=64", "h=16/1,d=576,dv=512,kind=mla"}) {
+    for (const std::int32_t tokens : {7, 64, 130, 256, 512, 700, 2000}) {
+      const workloads::Workload w = workloads::parse_spec(fmt::format("{}:1q1s{}", spec, tokens));
+      for (const KernelProfile& kernel : alternatives(load_kernel(std::string(kOwnKernel)), w, machine, kAnyRows)) {
+        schedules::Grid grid = grid_of(machine, kernel);
+        grid.tile_q = kernel.most_rows;
+        const schedules::Plan plan = schedules::make_plan("fixed-split:1", w, grid);
+        const std::optional<KernelProfile> run = as_run(kernel, w, plan, grid.resident());
+        if (!run) continue;
+        EXPECT_LE(Simulation(w, plan, machine, *run).least_seconds(), simulate(w, plan, machine, *run).seconds)
+            << w.name << ' ' << kernel.config;
+      }
+    }
+  }
 }
 
 RC_GTEST_PROP(Bound, NoPlanIsFaster, ()) {
