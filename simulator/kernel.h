@@ -142,8 +142,8 @@ struct KernelProfile {
   std::int32_t merge_kernel_warps = 0;  ///< of its CTAs, a fragment each. 0: all of its CTAs run at a time
   std::int32_t merge_kernel_ctas = 1;   ///< that an SM holds at a time
   std::int32_t merge_kernel_run = 1;    ///< fragments of a warp instead where CTAs with one each are more than are held
-  std::int32_t merge_fragments = 0;  ///< that a CTA's warps take in turn to merge an output; 0: as one piece
-  std::int32_t merge_warps = 1;      ///< warps of a CTA that merge
+  std::int32_t merge_fragments = 0;     ///< that a CTA's warps take in turn to merge an output; 0: as one piece
+  std::int32_t merge_warps = 1;         ///< warps of a CTA that merge
   /// In place of merge_seconds and merge_seconds_per_split where CTAs wait and look themselves whether partials are
   /// there, all of a warp's fragments at a time; the first negative: as a last arriver's.
   double waiting_merge_seconds = -1;
