@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // same_numbers_test.cjs PROGRAM.js SPLITWAVE EXPLORER_FOLDER: the program of the page gives the numbers of the binary,
-// to 1e-12, for 500 random questions that have an answer; and the state's command line and link stand for the state.
+// to 1e-12, for 250 random questions that have an answer; and the state's command line and link stand for the state.
 "use strict";
 
 const assert = require("node:assert");
@@ -13,7 +13,7 @@ const [programFile, splitwave, folder] = process.argv.slice(2);
 const create = require(path.resolve(programFile));
 const { Simulator } = require(path.resolve(folder, "page/simulator.js"));
 const states = require(path.resolve(folder, "page/state.js"));
-const kQuestions = 500;
+const kQuestions = 250;
 
 /** Numbers from 0 to 1 that are the same each time (Mulberry32). */
 function randomFrom(seed) {

@@ -2,6 +2,7 @@
 // Captured launches with the tables of plans that were set after them: right, or refused.
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,11 @@ using workloads::Workload;
 
 class ReplayedPlans : public testing::DeviceTest {
  protected:
+  void SetUp() override {
+    testing::DeviceTest::SetUp();
+    if (!IsSkipped() && !HasFatalFailure()) tensors_.emplace(DeviceTensors::generate(whole_, 1));
+  }
+
   static constexpr std::int32_t kLongest = 900;
 
   Workload of_contexts(const std::vector<std::int32_t>& contexts) const {
@@ -48,22 +54,22 @@ class ReplayedPlans : public testing::DeviceTest {
                       const LaunchOptions& options) {
     Decoder decoder(room());
     decoder.set_plan(before, addressing(3), plan(before, first), config(), options);
-    decoder.capture({tensors_.pointers(0)});
+    decoder.capture({tensors_->pointers(0)});
     decoder.set_plan(after, addressing(3), plan(after, next), config(), options);
-    tensors_.poison_outputs();
+    tensors_->poison_outputs();
     decoder.replay();
     decoder.synchronize();
-    return tensors_.download();
+    return tensors_->download();
   }
 
   /// The same by a launch of its own.
   HostResult launched(const Workload& w, const std::string& schedule) {
     Decoder decoder(room());
     decoder.set_plan(w, addressing(3), plan(w, schedule), config());
-    tensors_.poison_outputs();
-    decoder.launch(tensors_.pointers(0));
+    tensors_->poison_outputs();
+    decoder.launch(tensors_->pointers(0));
     decoder.synchronize();
-    return tensors_.download();
+    return tensors_->download();
   }
 
   void expect_right(const Workload& before, const std::string& first, const Workload& after, const std::string& next,
@@ -83,7 +89,7 @@ class ReplayedPlans : public testing::DeviceTest {
   }
 
   const Workload whole_ = of_contexts({kLongest, kLongest, kLongest});
-  DeviceTensors tensors_ = DeviceTensors::generate(whole_, 1);
+  std::optional<DeviceTensors> tensors_;
   const Workload some_ = of_contexts({700, 30, 400});
   const Workload others_ = of_contexts({64, 880, 300});
 };
@@ -103,7 +109,7 @@ TEST_F(ReplayedPlans, OfAQueueHaveAsManyLists) {
   const Workload few = of_contexts({30});
   Decoder decoder(room());
   decoder.set_plan(whole_, addressing(3), before, config(), replayable());
-  decoder.capture({tensors_.pointers(0)});
+  decoder.capture({tensors_->pointers(0)});
   const Plan fewer = plan(few, "fa3");
   ASSERT_NE(fewer.lists(), before.lists());
   decoder.set_plan(few, addressing(1), fewer, config(), replayable());
@@ -139,7 +145,7 @@ TEST_F(ReplayedPlans, CountNothingForAPlanBefore) {
   for (const LaunchOptions& options : {replayable(), counting}) {
     Decoder decoder(room());
     decoder.set_plan(some_, addressing(3), plan(some_, "fa2"), config(), counting);
-    decoder.capture({tensors_.pointers(0)});
+    decoder.capture({tensors_->pointers(0)});
     decoder.replay();
     decoder.synchronize();
     decoder.set_plan(some_, addressing(3), plan(some_, "fa2"), config(), options);
