@@ -198,19 +198,18 @@ void look_at_tokens(const Workload& workload, const Machine& machine, const Kern
   }
 }
 
-/// The law by which its lists, of which so many are resident, share the memory.
+/// The law by which its lists, of which so many are resident and `readers` read, share the memory.
 void look_at_memory(const Workload& workload, const Plan& plan, const Machine& machine, const KernelProfile& kernel,
-                    const Shares& shares, std::int32_t resident, Work& work) {
+                    const Shares& shares, std::int32_t resident, std::int32_t readers, Work& work) {
   // What asks for all of an item at once waits for no latency while it streams.
   const double bytes_in_flight = kernel.most_tokens > 0 ? kUnlimitedBytes : static_cast<double>(kernel.bytes_in_flight);
   work.keeps_kv_in_l2 = shares.keeps_kv_in_l2;
   work.law = memory_law(machine, bytes_in_flight, shares.dram, shares.waited);
   double rows = row_share(workload, machine);
   if (rows < 1) {
-    const Streaming lists{resident_ctas(plan, resident), work.bytes_per_token, bytes_in_flight, port_spread(machine)};
+    const Streaming lists{resident, work.bytes_per_token, bytes_in_flight, port_spread(machine)};
     rows += in_step_share(workload, plan, lists) * (1 - rows);
   }
-  const std::int32_t readers = std::min(lists_with_tokens(plan), resident_ctas(plan, resident));
   const double delivered = rows * stream_share(machine, readers);
   work.law.plateau *= delivered;
   work.law.asymptote *= delivered;
@@ -230,13 +229,12 @@ void look_at_memory(const Workload& workload, const Plan& plan, const Machine& m
   }
 }
 
-/// What first reads take that find nothing in L2 or in the TLBs. kept: K and V stay in L2 from launch to launch.
-void look_at_cold_starts(const Workload& workload, const Plan& plan, const Machine& machine,
-                         const KernelProfile& kernel, bool kept, std::int32_t resident, Work& work) {
-  const auto kv = static_cast<double>(workloads::kv_bytes(workload));
-  const std::int32_t readers = std::min(lists_with_tokens(plan), resident_ctas(plan, resident));
+/// What first reads, of `readers` lists, take that find nothing in L2 or in the TLBs. kept: K and V, of so many bytes,
+/// stay in L2 from launch to launch.
+void look_at_cold_starts(const Workload& workload, double kv_bytes, const Machine& machine, const KernelProfile& kernel,
+                         bool kept, std::int32_t readers, Work& work) {
   work.cold_seconds =
-      machine.cold_seconds * new_pages(kv) * kernel.cold_loads + burst_seconds(machine, kernel.cluster, readers);
+      machine.cold_seconds * new_pages(kv_bytes) * kernel.cold_loads + burst_seconds(machine, kernel.cluster, readers);
   if (kept) return;
   // Each launch reads the table that the one before has read: it is in L2 but for what came in between.
   const bool pages = kernel.paged_seconds > 0 && workload.kv.layout == workloads::KvLayout::paged;
@@ -277,15 +275,17 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
   (kernel.most_tokens > 0 ? work.issue_start_seconds : work.crowd_start_seconds) = kernel.crowd_start_seconds;
   work.spread_start_seconds = kernel.spread_start_seconds;
   look_at_tokens(workload, machine, kernel, work);
-  // A cyclic read of more keeps a part at best.
-  const bool kept = static_cast<double>(workloads::kv_bytes(workload)) <= kept_bytes(machine);
+  const auto kv_bytes = static_cast<double>(workloads::kv_bytes(workload));
+  const bool kept = kv_bytes <= kept_bytes(machine);  // a cyclic read of more keeps a part at best
   const bool warm = options.l2 == L2State::warm && kept;
   const Shares shares = warm
                             ? Shares{0, 0, true}
                             : shares_of(workload, plan, machine, kernel, work.seconds_per_byte.front(), kept, resident);
-  look_at_memory(workload, plan, machine, kernel, shares, resident, work);
-  if (kernel.refills_after_use && kernel.prefetches_items) look_at_items(plan, resident_ctas(plan, resident), work);
-  if (!warm) look_at_cold_starts(workload, plan, machine, kernel, kept, resident, work);
+  const std::int32_t at_a_time = resident_ctas(plan, resident);
+  const std::int32_t readers = std::min(lists_with_tokens(plan), at_a_time);
+  look_at_memory(workload, plan, machine, kernel, shares, at_a_time, readers, work);
+  if (kernel.refills_after_use && kernel.prefetches_items) look_at_items(plan, at_a_time, work);
+  if (!warm) look_at_cold_starts(workload, kv_bytes, machine, kernel, kept, readers, work);
   return work;
 }
 
