@@ -35,30 +35,38 @@ bool same_dispatch(const DecodeParams& a, const DecodeParams& b) {
 }
 
 /// Where launches write besides results. What a plan before had there is gone.
-bool same_records(const Captured& captured, const Prepared& next) {
-  const DecodeParams& a = captured.params;
-  const DecodeParams& b = next.params;
+bool same_records(const DecodeParams& a, const DecodeParams& b) {
   return a.test_hooks == b.test_hooks && a.visits == b.visits && a.timeline.ctas == b.timeline.ctas &&
          a.timeline.items == b.timeline.items && a.timeline.merges == b.timeline.merges;
 }
 
+bool same_merge_kernel(const Launches& a, const Launches& b) {
+  if (a.separate_merge != b.separate_merge) return false;
+  return !a.separate_merge || (a.merge.function == b.merge.function && same_grid(a.merge.grid, b.merge.grid) &&
+                               a.merge_params.warps_shift == b.merge_params.warps_shift);
+}
+
 /// The same kernels merge what is in parts. Where nothing is, any of a config's that take tables will do.
-bool same_kernels(const Captured& captured, const Prepared& next) {
+bool same_kernels(const Launches& captured, const Prepared& next) {
   if (!(captured.config == next.config)) return false;
   if (!next.merges && captured.replayable && next.replayable) return true;
   return captured.decode.function == next.decode.function && captured.params.merge == next.params.merge &&
-         captured.separate_merge == next.separate_merge &&
-         (!next.separate_merge ||
-          (captured.merge.function == next.merge.function && same_grid(captured.merge.grid, next.merge.grid) &&
-           captured.merge_params.warps_shift == next.merge_params.warps_shift));
+         same_merge_kernel(captured, next);
+}
+
+/// What the captured launches do otherwise than the plan's, in words; null if nothing.
+const char* difference(const Launches& captured, const Prepared& next) {
+  const DecodeParams& a = captured.params;
+  const DecodeParams& b = next.params;
+  if (!same_parts(a.uniform, b.uniform)) return "cut all outputs alike, without a table, in other places";
+  if (!same_geometry(a, b)) return "are for another cache, mask or scale";
+  if (!same_dispatch(a, b)) return "take another number of lists from a queue";
+  if (!same_kernels(captured, next)) return "run other kernels or merge otherwise";
+  if (!same_records(a, b)) return "count or record elsewhere";
+  return nullptr;
 }
 
 }  // namespace
-
-Captured captured_from(const Prepared& launched, bool boxes) {
-  return {launched.decode,       launched.merge,  launched.separate_merge, launched.params,
-          launched.merge_params, launched.config, launched.replayable,     boxes};
-}
 
 void require_replayable(const Captured& captured, const Prepared& next, bool fits_boxes) {
   const dim3& had = captured.decode.grid;
@@ -69,15 +77,8 @@ void require_replayable(const Captured& captured, const Prepared& next, bool fit
                     "least half of the capacity's items): capture them again",
                     had.x, had.y, had.z, has.x, has.y, has.z));
   }
-  const char* differs = !same_parts(captured.params.uniform, next.params.uniform)
-                            ? "cut all outputs alike, without a table, in other places"
-                        : !same_geometry(captured.params, next.params) ? "are for another cache, mask or scale"
-                        : !same_dispatch(captured.params, next.params) ? "take another number of lists from a queue"
-                        : !same_kernels(captured, next)                ? "run other kernels or merge otherwise"
-                        : !same_records(captured, next)                ? "count or record elsewhere"
-                                                                       : nullptr;
-  if (differs != nullptr) {
-    throw base::InputError(fmt::format("the captured launches {} than the plan's: capture them again", differs));
+  if (const char* what = difference(captured, next)) {
+    throw base::InputError(fmt::format("the captured launches {} than the plan's: capture them again", what));
   }
   if (captured.boxes && !fits_boxes) {
     throw base::InputError(fmt::format(

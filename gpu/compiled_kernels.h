@@ -8,6 +8,10 @@
 
 namespace splitwave::gpu {
 
+/// Whether the device has what kernels of the team in such clusters are made of: wgmma, and clusters at all. Others are
+/// compiled, too, and do nothing.
+bool has_instructions(const Device& device, Team team, std::int32_t cluster);
+
 /// Of warps for themselves. waits: those for CTAs that wait and merge. Throws InputError as kernel_configs() does.
 std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry, bool waits = false);
 

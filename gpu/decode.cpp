@@ -219,7 +219,7 @@ void Decoder::capture(const std::vector<DevicePointers>& pointers) {
   s.graph = gpu::capture(s.stream.get(), [&] {
     for (const DevicePointers& each : pointers) boxes = s.launch(each);
   });
-  s.captured = captured_from(s.current, boxes);
+  s.captured = {s.current, boxes};
   s.fits_boxes = true;
 }
 

@@ -112,6 +112,11 @@ std::span<const DecodeKernel> kernels_for(const workloads::Geometry& geometry, b
   }
 }
 
+bool has_instructions(const Device& device, Team team, std::int32_t cluster) {
+  const bool wgmma = team == Team::group || team == Team::seesaw;
+  return (!wgmma || device.compute_capability == 90) && (cluster == 1 || device.compute_capability >= 90);
+}
+
 namespace {
 
 /// True if the kernel reads the workload's layout, and takes tiles whose rows differ exactly if there may be some.
@@ -123,10 +128,8 @@ bool fits(const DecodeKernel& kernel, const workloads::Workload& workload) {
 }
 
 /// Where a device has wgmma, nothing that does the same by mma.sync is worth a choice (docs/kernels.md).
-bool runs_on(const Device& device, Team team) {
-  const bool has_wgmma = device.compute_capability == 90;
-  if (team == Team::group || team == Team::seesaw) return has_wgmma;
-  return team != Team::portable || !has_wgmma;
+bool is_a_choice(const Device& device, Team team) {
+  return team != Team::portable || !has_instructions(device, Team::group, 1);
 }
 
 /// Each CTA of a cluster finishes as many fragments as the others, at least one.
@@ -211,9 +214,9 @@ std::int32_t shared_bytes(const DecodeKernel& kernel, std::int32_t cluster) {
 std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, const Device& device) {
   std::vector<KernelConfig> all;
   const auto add = [&](const DecodeKernel& kernel) {
-    if (!fits(kernel, workload) || !runs_on(device, kernel.team)) return;
+    if (!fits(kernel, workload) || !is_a_choice(device, kernel.team)) return;
     for (const std::int32_t cluster : {1, 2, 4, 8}) {
-      if (!cluster_fits(kernel, cluster) || (cluster > 1 && device.compute_capability < 90)) continue;
+      if (!cluster_fits(kernel, cluster) || !has_instructions(device, kernel.team, cluster)) continue;
       if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
       all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, kernel.team});
     }
@@ -233,7 +236,7 @@ std::vector<KernelConfig> single_item_configs(std::span<const DecodeKernel> kern
     const KernelConfig config{kernel.row_tiles,           kernel.warps, kernel.stages, kernel.tokens,
                               kernel.single_item_cluster, kernel.team,  kv_heads};
     if (!config.single_items_only() || (kernel.stages == 1 && kernel.parts) || !fits(kernel, workload)) continue;
-    if (config.cluster > 1 && device.compute_capability < 90) continue;
+    if (!has_instructions(device, config.team, config.cluster)) continue;
     if (shared_bytes(kernel, config.cluster) <= device.shared_bytes_per_cta) all.push_back(config);
   }
   return all;

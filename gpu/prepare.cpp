@@ -186,15 +186,13 @@ dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig&
                   plan.schedule, to_string(config), config.most_tokens(), kLeastClusterOfParts));
 }
 
-/// Kernels of instructions that the device lacks are compiled, too, and do nothing.
 void require_instructions(const KernelConfig& config) {
-  const std::int32_t capability = current_device().compute_capability;
-  const bool wgmma = config.team == Team::group || config.team == Team::seesaw;
-  if ((wgmma && capability != 90) || (config.cluster > 1 && capability < 90)) {
-    throw InputError(fmt::format("kernel config {}: {} need compute capability 9.0; the device has {}.{}",
-                                 to_string(config), wgmma ? "kernels by wgmma" : "clusters", capability / 10,
-                                 capability % 10));
-  }
+  const Device device = current_device();
+  if (has_instructions(device, config.team, config.cluster)) return;
+  throw InputError(fmt::format("kernel config {}: {} need compute capability 9.0; the device has {}.{}",
+                               to_string(config),
+                               has_instructions(device, config.team, 1) ? "clusters" : "kernels by wgmma",
+                               device.compute_capability / 10, device.compute_capability % 10));
 }
 
 Launch decode_launch(const Workload& workload, const Plan& plan, const KernelConfig& config,

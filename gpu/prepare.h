@@ -45,15 +45,20 @@ struct KnownResidency {
   Residency where;
 };
 
-/// All that launches of a plan are made of, besides the tables in the workspace.
-struct Prepared {
+/// What the launches of a plan have in themselves: values in a graph that captures them, where the tables in the
+/// workspace, which they point to, may become another plan's.
+struct Launches {
   DecodeParams params;
   MergeParams merge_params;
   Launch decode;
   Launch merge;
   bool separate_merge = false;
   KernelConfig config;
-  bool replayable = false;                ///< LaunchOptions::replayable
+  bool replayable = false;  ///< LaunchOptions::replayable
+};
+
+/// All that launches of a plan are made of, besides the tables in the workspace.
+struct Prepared : Launches {
   bool merges = false;                    ///< some outputs are in parts
   KeyRows key_rows;                       ///< none: keys come by copies
   DeviceBuffer<std::uint64_t> visits;     ///< per item of the table, if they are counted
