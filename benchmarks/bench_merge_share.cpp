@@ -4,12 +4,11 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <exception>
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "base/quantile.h"
+#include "benchmarks/exit_status.h"
 #include "gpu/decode.h"
 #include "gpu/measure.h"
 #include "studies/measure_cuda.h"
@@ -66,16 +65,8 @@ void print_all() {
 }  // namespace splitwave
 
 int main() {
-  try {
+  return splitwave::benchmarks::exit_status("bench_merge_share", [] {
     splitwave::print_all();
-  } catch (const splitwave::base::InputError& error) {
-    fmt::print(stderr, "bench_merge_share: {}\n", error.what());
-    return 2;
-  } catch (const splitwave::base::MissingError& error) {
-    fmt::print(stderr, "bench_merge_share: {}\n", error.what());
-    return 3;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_merge_share: {}\n", error.what());
-    return 1;
-  }
+    return 0;
+  });
 }

@@ -5,14 +5,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <exception>
 #include <iterator>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/error.h"
 #include "base/output_files.h"
 #include "base/text.h"
 #include "benchmarks/accuracy/ablation.h"
@@ -20,6 +18,7 @@
 #include "benchmarks/accuracy/own.h"
 #include "benchmarks/accuracy/points.h"
 #include "benchmarks/accuracy/tables.h"
+#include "benchmarks/exit_status.h"
 #include "workloads/load.h"
 
 namespace {
@@ -265,21 +264,12 @@ int run(const Arguments& arguments) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  try {
+  return benchmarks::exit_status("accuracy", [&] {
     Arguments arguments;
     if (!parse(argc, argv, arguments)) {
       fmt::print(stderr, "{}", kUsage);
       return 2;
     }
     return run(arguments);
-  } catch (const base::InputError& error) {
-    fmt::print(stderr, "accuracy: {}\n", error.what());
-    return 2;
-  } catch (const base::MissingError& error) {
-    fmt::print(stderr, "accuracy: {}\n", error.what());
-    return 3;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "accuracy: {}\n", error.what());
-    return 1;
-  }
+  });
 }

@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <exception>
 #include <filesystem>
 
-#include "base/error.h"
 #include "base/output_files.h"
+#include "benchmarks/exit_status.h"
 #include "benchmarks/numerics/studies.h"
 #include "reports/draw_figures.h"
 
@@ -37,16 +36,8 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: numerics NEW_FOLDER\n");
     return 2;
   }
-  try {
+  return benchmarks::exit_status("numerics", [&] {
     write_all(argv[1]);
-  } catch (const base::InputError& error) {
-    fmt::print(stderr, "numerics: {}\n", error.what());
-    return 2;
-  } catch (const base::MissingError& error) {
-    fmt::print(stderr, "numerics: {}\n", error.what());
-    return 3;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "numerics: {}\n", error.what());
-    return 1;
-  }
+    return 0;
+  });
 }

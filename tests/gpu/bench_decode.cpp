@@ -7,12 +7,12 @@
 #include <chrono>
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <functional>
 #include <memory>
 
 #include "base/build_info.h"
 #include "base/error.h"
+#include "benchmarks/exit_status.h"
 #include "gpu/decode.h"
 #include "gpu/device.h"
 #include "gpu/error.h"
@@ -254,16 +254,5 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;  // 0: it asked for help
   }
-  try {
-    return splitwave::bench(options);
-  } catch (const splitwave::base::InputError& error) {
-    fmt::print(stderr, "bench_decode: {}\n", error.what());
-    return 2;
-  } catch (const splitwave::base::MissingError& error) {
-    fmt::print(stderr, "bench_decode: {}\n", error.what());
-    return 3;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "bench_decode: {}\n", error.what());
-    return 1;
-  }
+  return splitwave::benchmarks::exit_status("bench_decode", [&] { return splitwave::bench(options); });
 }
