@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 #include "base/error.h"
 
 namespace splitwave::gpu {
@@ -47,6 +49,10 @@ void check_addressing(const KvAddressing& addressing, const workloads::Workload&
   };
   const std::size_t requests = workload.requests.size();
   require_rows("the stride of tokens", addressing.token_stride);
+  if (addressing.token_stride * bytes_per_element(workload.geometry.dtype) > std::numeric_limits<std::int32_t>::max()) {
+    throw base::InputError(
+        fmt::format("workload {}: K and V of neighbouring tokens lie 2 GiB apart or more", workload.name));
+  }
   if (workload.kv.layout == KvLayout::paged) {
     if (addressing.page_size != workload.kv.page_size) {
       refuse("the page size", addressing.page_size, fmt::format("kv.page_size, {}", workload.kv.page_size));

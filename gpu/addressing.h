@@ -27,7 +27,7 @@ struct KvAddressing {
 KvAddressing dense_addressing(const workloads::Workload& workload);
 
 /// Throws InputError unless the addressing is of the workload's layout and requests, and all rows start at multiples of
-/// 16 bytes and lie at no negative stride.
+/// 16 bytes, lie at no negative stride, and those of neighbouring tokens less than 2 GiB apart.
 void check_addressing(const KvAddressing& addressing, const workloads::Workload& workload);
 
 /// Elements of K (and of V) in that layout.

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <limits>
 #include <utility>
 
 #include "base/error.h"
@@ -50,8 +49,8 @@ std::uint32_t dependent_launch_bits(const LaunchOptions& options) {
   return wait | (options.trigger == Trigger::at_start ? kTriggerFirst : kTriggerLate);
 }
 
-void check_fits(const Workload& workload, const KvAddressing& addressing, const Plan& plan, const KernelConfig& config,
-                const LaunchOptions& options, const Capacity& capacity) {
+void check_fits(const Workload& workload, const Plan& plan, const KernelConfig& config, const LaunchOptions& options,
+                const Capacity& capacity) {
   const PlanSize size = size_of(plan);
   const std::int64_t partials = size.slots * row_blocks_of(size.most_rows, config.row_tiles);
   const ListShape shape = list_shape(config);
@@ -67,9 +66,6 @@ void check_fits(const Workload& workload, const KvAddressing& addressing, const 
   require_room("partial results", partials, capacity.partials);
   require_room("row tiles", config.row_tiles, capacity.row_tiles);
   require_room("value elements", workload.geometry.value_dim, capacity.value_dim);
-  if (addressing.token_stride * bytes_per_element(workload.geometry.dtype) > std::numeric_limits<std::int32_t>::max()) {
-    throw InputError(fmt::format("workload {}: K and V of neighbouring tokens lie 2 GiB apart or more", workload.name));
-  }
 }
 
 std::uint32_t test_hooks(const LaunchOptions& options) {
@@ -340,7 +336,7 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
                  const LaunchOptions& options, const std::optional<UniformPlan>& uniform, const Workspace& workspace,
                  KnownResidency& known) {
   const Capacity& capacity = workspace.capacity;
-  check_fits(workload, addressing, plan, config, options, capacity);
+  check_fits(workload, plan, config, options, capacity);
   Prepared next;
   next.config = config;
   next.replayable = options.replayable;

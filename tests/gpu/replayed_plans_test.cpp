@@ -169,6 +169,7 @@ TEST_F(ReplayedPlans, AddressingMustBeTheWorkloads) {
   };
   refused([](KvAddressing& a) { a.token_stride = 60; });
   refused([](KvAddressing& a) { a.token_stride = -64; });
+  refused([](KvAddressing& a) { a.token_stride = std::int64_t{1} << 30; });
   refused([](KvAddressing& a) { a.request_offset.pop_back(); });
   refused([](KvAddressing& a) { a.request_offset[1] += 4; });
   refused([](KvAddressing& a) { a.head_stride[2] = 7; });
