@@ -43,7 +43,7 @@ bool same_records(const DecodeParams& a, const DecodeParams& b) {
 bool same_merge_kernel(const Launches& a, const Launches& b) {
   if (a.separate_merge != b.separate_merge) return false;
   return !a.separate_merge || (a.merge.function == b.merge.function && same_grid(a.merge.grid, b.merge.grid) &&
-                               a.merge_params.warps_shift == b.merge_params.warps_shift);
+                               a.merge_warps_shift == b.merge_warps_shift);
 }
 
 /// The same kernels merge what is in parts. Where nothing is, any of a config's that take tables will do.

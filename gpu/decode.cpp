@@ -102,8 +102,7 @@ std::int64_t Decoder::State::encode(const Workload& workload, const KvAddressing
   const std::span<DeviceMerge> merges(reinterpret_cast<DeviceMerge*>(memory + workspace.merges_offset()),
                                       merges_are_read(next) ? static_cast<std::size_t>(workspace.capacity.merges) : 0);
   return encoder.encode(workload, addressing, plan, list_shape(config),
-                        spare_lists_of(workspace.capacity, config, options), next.merge_params.warps_shift, items,
-                        merges);
+                        spare_lists_of(workspace.capacity, config, options), next.merge_warps_shift, items, merges);
 }
 
 /// Queues the copies of what encode() wrote. Returns their bytes. Where it throws, the tables are no plan's, and none

@@ -118,10 +118,8 @@ std::int32_t most_merge_warps_shift(const Plan& plan, const LaunchOptions& optio
   return shift;
 }
 
-MergeParams merge_params(const DecodeParams& decode, const Plan& plan, const LaunchOptions& options,
-                         const Workspace& workspace) {
+MergeParams merge_params(const DecodeParams& decode, const LaunchOptions& options, const Workspace& workspace) {
   MergeParams params;
-  params.warps_shift = most_merge_warps_shift(plan, options);
   params.merges = reinterpret_cast<const DeviceMerge*>(workspace.tables.get() + workspace.merges_offset());
   params.partials = workspace.partials.get();
   params.partial_sums = workspace.partial_sums.get();
@@ -351,8 +349,9 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
   if (next.separate_merge) {
     // Its CTAs come while the last ones of the decode kernel work, and wait for their end.
     next.params.dependent_launch |= kTriggerLate;
-    next.merge_params = merge_params(next.params, plan, options, workspace);
-    next.merge = merge_launch(workload, plan, config, options, next.merge_params.warps_shift, capacity);
+    next.merge_params = merge_params(next.params, options, workspace);
+    next.merge_warps_shift = most_merge_warps_shift(plan, options);
+    next.merge = merge_launch(workload, plan, config, options, next.merge_warps_shift, capacity);
   }
   if (options.count_visits) {
     next.visits = DeviceBuffer<std::uint64_t>(static_cast<std::size_t>(capacity.items));

@@ -53,6 +53,7 @@ struct Launches {
   Launch decode;
   Launch merge;
   bool separate_merge = false;
+  std::int32_t merge_warps_shift = 0;  ///< log2 of the warps for which the merge kernel's grid has room, of a fragment
   KernelConfig config;
   bool replayable = false;  ///< LaunchOptions::replayable
 };

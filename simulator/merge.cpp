@@ -48,19 +48,31 @@ std::int32_t sharing_warps(const KernelProfile& kernel, double splits, std::int3
   return warps;
 }
 
-/// Turns that the CTAs of a merge kernel take on the places that there are for them. `most`: partials of an output, by
-/// which each output has CTAs (gpu/prepare.cpp, merge_launch).
+/// Fragments of an output of so many rows, of all its row blocks.
+std::int32_t fragments_of(const KernelProfile& kernel, std::int32_t rows) {
+  const std::int32_t whole = kernel.merge_fragments * kernel.cluster;
+  if (!kernel.shares_tiles || kernel.most_rows == 0) return whole;
+  return std::max(1, whole * written_rows(kernel, rows) / kernel.most_rows);
+}
+
+/// Turns that the CTAs of a merge kernel take on the places that there are for them: of each output as many as its own
+/// partials ask for, since those without work leave at once (gpu/kernels/merge.cu). `most`: partials of an output.
 double merge_kernel_turns(const Plan& plan, const Machine& machine, const KernelProfile& kernel, std::int32_t most) {
   if (kernel.merge_kernel_warps == 0 || kernel.merge_fragments == 0) return 1;
-  const std::int32_t fragments = kernel.merge_fragments * kernel.cluster;
-  const std::int32_t sharing = sharing_warps(kernel, most, kernel.merge_kernel_most_warps);
   const double merges = static_cast<double>(plan.merges.size());
   const double held = static_cast<double>(machine.sms) * kernel.merge_kernel_ctas;
-  const bool runs = sharing == 1 && merges * fragments > held * kernel.merge_kernel_warps;
-  const std::int32_t warps =
-      runs ? (fragments + kernel.merge_kernel_run - 1) / kernel.merge_kernel_run : fragments * sharing;
-  const std::int32_t ctas = (warps + kernel.merge_kernel_warps - 1) / kernel.merge_kernel_warps;
-  return std::max(1.0, std::ceil(merges * ctas / held));
+  const bool runs = sharing_warps(kernel, most, kernel.merge_kernel_most_warps) == 1 &&
+                    merges * kernel.merge_fragments * kernel.cluster > held * kernel.merge_kernel_warps;
+  std::int64_t ctas = 0;
+  for (const Merge& merge : plan.merges) {
+    const std::int32_t fragments = fragments_of(kernel, plan.outputs[static_cast<std::size_t>(merge.output)].rows());
+    const std::int32_t sharing =
+        sharing_warps(kernel, merge.slot_end - merge.slot_begin, kernel.merge_kernel_most_warps);
+    const std::int32_t warps =
+        runs ? (fragments + kernel.merge_kernel_run - 1) / kernel.merge_kernel_run : fragments * sharing;
+    ctas += (warps + kernel.merge_kernel_warps - 1) / kernel.merge_kernel_warps;
+  }
+  return std::max(1.0, std::ceil(static_cast<double>(ctas) / held));
 }
 
 /// A kernel of its own: its launch, the longest serial chain of partials, and the bytes or arithmetic of all of them. A

@@ -116,9 +116,10 @@ __device__ __forceinline__ bool leave_piece(const Cta<Config>& cta, const Device
     std::uint32_t* ended = &cta.control().ended[first_warp];
     before = atomicAdd(ended, 1U);
     if (before + 1 == item.pieces) *ended = 0;  // for the next list
+    __threadfence_block();
   }
   before = __shfl_sync(~0U, before, 0);
-  __threadfence_block();
+  __syncwarp();  // a shuffle orders no memory: the other lanes read what lane 0 knows to be there
   return before + 1 == item.pieces;
 }
 

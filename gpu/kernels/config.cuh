@@ -16,9 +16,9 @@ inline constexpr int kMaxPending = 13;
 /// Most warps of a CTA that work on items.
 inline constexpr int kMaxWarps = 8;
 
-/// A row that has seen nothing has this maximum. Finite, so that differences of maxima are never NaN; far below every
-/// score.
-inline constexpr float kNothingSeen = -1e30F;
+/// A row that has seen nothing has this maximum. Finite, so that differences of maxima are never NaN, and no score is
+/// less: those of bfloat16 reach all of float's range.
+inline constexpr float kNothingSeen = -3.40282347e38F;
 
 template <class Element_, int kHeadDim_, int kRowTiles_, int kWarps_, int kStages_, int kTokens_, bool kPaged_,
           bool kMasked_ = false, int kSingleItemCluster_ = 0, bool kAlone_ = false, int kKvHeads_ = 1,

@@ -8,34 +8,45 @@
 
 namespace splitwave::gpu {
 
-/// kRun: fragments of a warp. With more than one, no other warps share them.
+/// Of a row block: those that have rows.
+template <class Config>
+__device__ __forceinline__ int fragments_of(int rows) {
+  return min((rows + 7) / 8, Config::kRowTiles) * Config::kDimTiles;
+}
+
+/// kRun: fragments of a warp. With more than one, no other warps share them. An SM holds two CTAs: with the registers
+/// that the compiler takes of itself it may be one, and merges take up to 1.2 times as long.
 template <class Config, int kRun>
-__global__ void __launch_bounds__(Config::kThreads) merge_kernel(const __grid_constant__ MergeParams params) {
+__global__ void __launch_bounds__(Config::kThreads, 2) merge_kernel(const __grid_constant__ MergeParams params) {
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
   const int lane = threadIdx.x & 31;
   const int warp = threadIdx.x >> 5;
   const int row_blocks = gridDim.y;
   const int row_block = blockIdx.y;
   const DeviceMerge merge = params.merges[blockIdx.x];  // the host's, not the previous kernel's
-  if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
-  const std::uint64_t began = kRecords ? time_stamp() : 0;
   const int first_row = row_block * Config::kRows;
   const Rows rows{merge.query_row, merge.row_begin + first_row, merge.head_count,
                   min(merge.rows - first_row, Config::kRows), params.query_heads};
-  if (merge.parts == 0 || rows.count <= 0) return;
+  // Warps of a fragment lie side by side, as many as this output needs.
+  const int shift = kRun > 1 ? 0 : merge.warps_shift;
+  const int first_fragment = (static_cast<int>(blockIdx.z * Config::kWarps) >> shift) * kRun;
+  const bool idle = merge.parts == 0 || first_fragment >= fragments_of<Config>(rows.count);
+  // CTAs without work leave their place at once. The first one stays: the next kernel may begin when all have ended,
+  // which must not be before the previous one has.
+  if (idle && (blockIdx.x | blockIdx.y | blockIdx.z) != 0) return;
+  if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
+  if (idle) return;
+  const std::uint64_t began = kRecords ? time_stamp() : 0;
   const std::int64_t block = static_cast<std::int64_t>(merge.slot_begin) * row_blocks + row_block;
   const char* sums =
       reinterpret_cast<const char*>(params.partial_sums) + (block << params.cluster_shift) * Config::kSumBytes;
   Source slots{reinterpret_cast<const char*>(params.partials) + block * Config::kFragmentBytes,
                static_cast<std::int64_t>(row_blocks) * Config::kFragmentBytes, sums,
                static_cast<std::int64_t>(row_blocks * Config::kSumBytes) << params.cluster_shift, merge.parts};
-  // Warps of a fragment lie side by side; where this output needs fewer than the launch has, the others do nothing.
-  const int shift = kRun > 1 ? 0 : merge.warps_shift;
-  const int most_shift = kRun > 1 ? 0 : params.warps_shift;
-  const int place = warp & ((1 << most_shift) - 1);
-  const int fragment = (static_cast<int>(blockIdx.z * Config::kWarps + warp) >> most_shift) * kRun;
+  const int place = warp & ((1 << shift) - 1);
+  const int fragment = (static_cast<int>(blockIdx.z * Config::kWarps + warp) >> shift) * kRun;
   const int row_tile = fragment / Config::kDimTiles;
-  const bool active = place < 1 << shift && fragment < Config::kFragments && row_tile * 8 < rows.count;
+  const bool active = fragment < fragments_of<Config>(rows.count);
   const int rank = (fragment << params.cluster_shift) / Config::kFragments;  // whose CTA wrote it and its sums
   slots = share_of(slots, place, shift);
   if (!active) slots.count = 0;

@@ -179,7 +179,6 @@ struct MergeParams {
   float* lse = nullptr;
   std::int32_t query_heads = 0;
   std::int32_t cluster_shift = 0;
-  std::int32_t warps_shift = 0;  ///< the most of any merge: so many warps each fragment has
   std::uint32_t dependent_launch = 0;
   TimelineRecord* merges_recorded = nullptr;  ///< TimelineArrays::merges, with CTAs of this grid
 };

@@ -84,5 +84,37 @@ TEST_F(NonFinite, ValuesReachOnlyTheRowsThatReadThem) {
   }
 }
 
+/// bfloat16 has scores down to float's limits. Softmax is of their differences, so that equal ones, however low, give
+/// the mean of the values. Not so where warps share tiles: these scale scores as they take differences, of which
+/// rounding leaves some.
+TEST_F(NonFinite, ScoresFarBelowZeroAreScores) {
+  Workload w = testing::decode("low", testing::geometry(8, 2, 64), {300, 200});
+  w.geometry.dtype = workloads::Dtype::bf16;
+  Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  for (std::int32_t r = 0; r < 2; ++r) {
+    for (std::int32_t head = 0; head < 8; ++head) {
+      const std::int64_t row = workloads::q_row(w, tensors, r, 0, head);
+      for (std::int32_t e = 0; e < 64; ++e) {
+        workloads::store_element(w.geometry.dtype, tensors.q, row + e, e == 5 ? -1e17F : 0.0F);
+      }
+    }
+    for (std::int32_t token = 0; token < w.requests[static_cast<std::size_t>(r)].context_len; ++token) {
+      for (std::int32_t head = 0; head < 2; ++head) {
+        workloads::store_element(w.geometry.dtype, tensors.k, workloads::k_row(w, tensors, r, token, head) + 5, 1e17F);
+      }
+    }
+  }
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const KernelConfig& v : kernel_configs(w)) {
+    if (v.team == Team::group) continue;
+    for (const char* schedule : {"fa2", "fixed-split:3", "lean+last_arriver"}) {
+      const HostResult out = run(w, tensors, schedules::make_plan(schedule, w, testing::grid_for(w, v)), v);
+      for (std::size_t i = 0; i < out.output.size(); ++i) {
+        ASSERT_NEAR(out.output[i], exact.output[i], 0.01) << to_string(v) << " " << schedule << " " << i;
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace splitwave::gpu

@@ -286,16 +286,16 @@ void run_decode(const DecodeKernel& kernel, const KernelLaunch& launch, const De
 void run_merge(const MergeKernel& kernel, std::int32_t run, const KernelLaunch& launch, const MergeParams& p) {
   const Shape shape{kernel.value_dim, 8 * kernel.row_tiles, kernel.bf16};
   const std::int64_t warps = static_cast<std::int64_t>(launch.grid.z) * launch.block.x / 32;
-  if (warps * run < std::int64_t{kernel.fragments} << p.warps_shift) {
-    stand_in::report_misuse("a merge kernel has too few warps for its fragments");
-  }
-  if (run > 1 && p.warps_shift > 0) stand_in::report_misuse("warps share what each of them is to have alone");
   const std::int64_t row_blocks = launch.grid.y;
   const Partials partials{shape, const_cast<float*>(p.partials), const_cast<float*>(p.partial_sums), row_blocks,
                           p.cluster_shift};
   for (unsigned x = 0; x < launch.grid.x; ++x) {
     if (checked(p.merges + x, 1) == nullptr) return;
     const DeviceMerge& one = p.merges[x];
+    if (warps * run < std::int64_t{kernel.fragments} << one.warps_shift) {
+      stand_in::report_misuse("a merge kernel has too few warps for its fragments");
+    }
+    if (run > 1 && one.warps_shift > 0) stand_in::report_misuse("warps share what each of them is to have alone");
     for (std::int32_t block = 0; one.parts > 0 && block < row_blocks; ++block) {
       for (std::int32_t row = 0; row < std::min(one.rows - block * shape.rows, shape.rows); ++row) {
         Partial whole = partials.take(one.slot_begin, block, row);
