@@ -70,6 +70,35 @@ TEST(Merge, CtasOfAKernelThatAreMoreThanThereArePlacesForTakeTurns) {
   EXPECT_NEAR(more(), (1 + 4 * (3 + 2)) * kMs, kTolerance);
 }
 
+TEST(Merge, AnOutputHasTheCtasOfItsOwnPartsAndRows) {
+  Machine machine = toy::machine(6);
+  machine.l2_latency_seconds = 3 * kMs;
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_kernel_batch_seconds = 2 * kMs;
+  kernel.merge_kernel_warps = 8;
+  kernel.merge_kernel_run = 4;
+  kernel.merge_kernel_warp_splits = 2;
+  kernel.merge_kernel_most_warps = 2;
+  schedules::Plan plan = toy::cut({1000, 1000, 1000, 1000}, MergeKind::kernel);
+  plan.outputs.push_back({1, 0, 1, 0, 1});
+  plan.items.push_back({1, 0, 1000, 4});
+  plan.items.push_back({1, 1000, 2000, 5});
+  plan.cta_begin.push_back(5);
+  plan.cta_begin.push_back(6);
+  plan.merges.push_back({1, 4, 6});
+  const auto merge = [&](std::int32_t fragments) {
+    kernel.merge_fragments = fragments;
+    return separate_merge_seconds(toy::workload({4000, 2000}), plan, machine, kernel);
+  };
+  // Two warps for each fragment of four parts, one of two: four CTAs and two on six places, then six and three.
+  EXPECT_NEAR(merge(16), (10 + 2) * kMs, kTolerance);
+  EXPECT_NEAR(merge(24), (10 + 2 + 3 + 2) * kMs, kTolerance);
+  // Of two row tiles the outputs fill one.
+  kernel.shares_tiles = true;
+  kernel.most_rows = 16;
+  EXPECT_NEAR(merge(32), (10 + 2) * kMs, kTolerance);
+}
+
 TEST(Merge, AHostWaitsForItsPeers) {
   Machine machine = toy::machine(2);
   machine.flag_seconds = 0.5 * kMs;
