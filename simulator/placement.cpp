@@ -110,6 +110,7 @@ bool crowds_gpcs(const Machine& machine, const schedules::Plan& plan, std::int32
   double all = 0;
   double at_once = 0;
   double longest = 0;
+  std::int32_t reading = 0;  // CTAs without tokens are no lists: the others are no longer for them
   for (std::int32_t list = 0; list < plan.lists(); ++list) {
     double bytes = 0;
     for (const schedules::Item& item : plan.list(list)) bytes += item.tokens() * bytes_per_token;
@@ -117,13 +118,14 @@ bool crowds_gpcs(const Machine& machine, const schedules::Plan& plan, std::int32
     if (list >= ctas) continue;
     at_once += bytes;
     longest = std::max(longest, bytes);
+    if (bytes > 0) ++reading;
     bytes_of_cta.push_back(bytes);
   }
   double all_seconds = all / machine.dram_bytes_per_second;
   if (all_seconds < kLeastSeconds) return false;
-  if (longest * ctas > kLong * at_once) all_seconds *= kCrowded;
+  if (longest * reading > kLong * at_once) all_seconds *= kCrowded;
   // SMs with less than half of the mean are soon through.
-  const double reads_on = at_once / std::min(ctas, machine.sms) / 2;
+  const double reads_on = at_once / std::clamp(reading, 1, machine.sms) / 2;
   static thread_local std::vector<std::int32_t> sm_of_cta;
   static thread_local std::vector<double> bytes_of_sm;
   for (const std::int32_t first_gpc : first_gpcs(machine)) {

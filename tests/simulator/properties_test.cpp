@@ -166,7 +166,9 @@ RC_GTEST_PROP(Simulator, MoreTokensAreNeverFasterInOneWave, ()) {
   }
 }
 
+/// But for where the others go: SMs of a round are filled GPC by GPC, which with more CTAs are other SMs.
 RC_GTEST_PROP(Simulator, EmptyCtasBehindTheOthersMakeNothingFaster, ()) {
+  constexpr double kPlacement = 0.98;
   const Machine machine = load_machine(*rc::gen::elementOf(machine_names()));
   const std::string profile = *rc::gen::elementOf(kernel_names());
   const auto head_dim = *rc::gen::element(64, 128, 256);
@@ -176,10 +178,20 @@ RC_GTEST_PROP(Simulator, EmptyCtasBehindTheOthersMakeNothingFaster, ()) {
   try {
     const double without = run_native(profile, machine, head_dim, contexts).seconds;
     contexts.insert(contexts.end(), static_cast<std::size_t>(*rc::gen::inRange(1, 400)), 0);
-    RC_ASSERT(without <= slack(run_native(profile, machine, head_dim, contexts).seconds));
+    RC_ASSERT(kPlacement * without <= run_native(profile, machine, head_dim, contexts).seconds);
   } catch (const base::InputError&) {
     RC_DISCARD("the kernel does not fit, or lacks the head dim");
   }
+}
+
+/// With 72 of them 142 others were taken for longer than the mean, so that what their GPCs take in showed: 1.6 %.
+TEST(Simulator, EmptyCtasMakeTheOthersNoLonger) {
+  const Machine machine = load_machine("h200-calibrated");
+  std::vector<std::int32_t> contexts(142, 752);
+  contexts.resize(213, 0);
+  const double before = run_native("splitwave-h100", machine, 128, contexts).seconds;
+  contexts.push_back(0);
+  EXPECT_NEAR(run_native("splitwave-h100", machine, 128, contexts).seconds / before, 1, 1e-3);
 }
 
 /// With 200 of them the others were taken for two to an SM, whose streams memory serves less well, and by that no
