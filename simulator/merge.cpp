@@ -282,10 +282,7 @@ double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_
 }
 
 std::int32_t fragments_with_rows(const KernelProfile& kernel, std::int32_t rows) {
-  if (!kernel.shares_tiles || kernel.merge_fragments == 0) return kernel.merge_fragments;
-  const std::int32_t written = std::min(written_rows(kernel, rows), kernel.most_rows);
-  const std::int32_t of_cluster = kernel.merge_fragments * kernel.cluster;
-  return std::min(kernel.merge_fragments, std::max(1, of_cluster * written / kernel.most_rows));
+  return std::min(kernel.merge_fragments, fragments_of(kernel, rows));
 }
 
 std::int32_t merge_turns(const KernelProfile& kernel, std::int32_t fragments) {

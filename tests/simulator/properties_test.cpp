@@ -166,10 +166,11 @@ RC_GTEST_PROP(Simulator, MoreTokensAreNeverFasterInOneWave, ()) {
   }
 }
 
-/// But for where the others go: SMs of a round are filled GPC by GPC, which with more CTAs are other SMs.
+/// But for where the others go, if it is known which SMs make a GPC: SMs of a round are filled GPC by GPC, which with
+/// more CTAs are other ones.
 RC_GTEST_PROP(Simulator, EmptyCtasBehindTheOthersMakeNothingFaster, ()) {
-  constexpr double kPlacement = 0.98;
   const Machine machine = load_machine(*rc::gen::elementOf(machine_names()));
+  const double placement = machine.gpc_of_sm.empty() ? 1 : 0.99;
   const std::string profile = *rc::gen::elementOf(kernel_names());
   const auto head_dim = *rc::gen::element(64, 128, 256);
   const auto ctas = *rc::gen::inRange(1, 2 * machine.sms);
@@ -178,7 +179,7 @@ RC_GTEST_PROP(Simulator, EmptyCtasBehindTheOthersMakeNothingFaster, ()) {
   try {
     const double without = run_native(profile, machine, head_dim, contexts).seconds;
     contexts.insert(contexts.end(), static_cast<std::size_t>(*rc::gen::inRange(1, 400)), 0);
-    RC_ASSERT(kPlacement * without <= run_native(profile, machine, head_dim, contexts).seconds);
+    RC_ASSERT(placement * without <= slack(run_native(profile, machine, head_dim, contexts).seconds));
   } catch (const base::InputError&) {
     RC_DISCARD("the kernel does not fit, or lacks the head dim");
   }
