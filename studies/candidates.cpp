@@ -33,6 +33,9 @@ constexpr double kMostPieces = 16;
 /// Kernels for so many rows end an item and merge in little time, so that it matters little who merges.
 constexpr std::int32_t kFewRows = 8;
 
+/// Contexts of which a list's worker ends one after the other while others wait for their first tokens.
+constexpr std::int32_t kShortContext = 1024;
+
 /// Tokens of pieces worth considering: where all contexts are alike, even parts of them.
 std::vector<std::int32_t> piece_sizes(const Facts& facts) {
   std::vector<std::int32_t> sizes;
@@ -149,11 +152,16 @@ class Collector {
     const Bound waiting = bounds.lean(kCandidateTileTokens, Merging::host_cta);
     add_named("lean", in_kernel);
     if (waiting.expected < in_kernel.expected) add_candidate("lean+host_cta", waiting);
-    if (packs_splits_ && kernel_->most_rows <= kFewRows) return;
+    // Even splits are as good, but for many short contexts.
+    const bool few_rows = packs_splits_ && kernel_->most_rows <= kFewRows;
+    const bool many_short = facts_.outputs > workers_ && facts_.longest <= kShortContext;
+    const std::int64_t holistic = schedules::flashinfer_holistic_ctas(workload_.geometry.head_dim, machine_.sms);
+    if (holistic <= workers_ && (!few_rows || many_short)) {
+      add_plain("flashinfer-holistic", bounds.shares(Merging::last_arriver));
+    }
+    if (few_rows) return;
     // Its own tiles may cut less.
     add_plain("lean", bounds.lean(schedules::lean_tile_tokens(workload_.geometry.head_dim), Merging::host_cta));
-    const std::int64_t holistic = schedules::flashinfer_holistic_ctas(workload_.geometry.head_dim, machine_.sms);
-    if (holistic <= workers_) add_plain("flashinfer-holistic", bounds.shares(Merging::last_arriver));
   }
   /// Rules that look at every request, and what is for latent attention alone.
   void add_others(KernelBounds& bounds) {
@@ -161,22 +169,24 @@ class Collector {
     if (facts_.latent) {
       for (const char* name : {"flashmla", "lean+kernel"}) add_plain(name, bounds.shares(Merging::kernel));
     }
-    if (facts_.uniform) return;
     add_plain("flashinfer", bounds.lists(Merging::kernel, false));
+    if (facts_.uniform) return;
     if (facts_.latent) {
       // One CTA's merge of many wide parts beside others that stream has come out a third too fast.
       return add_candidate("fa3+kernel", bounds.queue(Merging::kernel));
     }
     add_named("fa3", bounds.queue(Merging::last_arriver));
+    if (kernel_->most_rows > kFewRows) add_plain("fa3", bounds.queue(Merging::kernel));
     add_named("flashinfer", bounds.lists(Merging::last_arriver, false));
   }
-  /// Every number of splits that neither crowds the workers nor leaves a list less than a tile for each CTA.
+  /// Every number of splits that neither crowds the workers nor leaves a CTA without a tile.
   template <typename BoundOf>
   void add_splits(std::int64_t outputs, KernelBounds& bounds, const BoundOf& bound) {
+    const std::int64_t tiles = schedules::ceil_div(facts_.padded, kCandidateTileTokens);
     for (std::size_t i = 0; i < kSplits.size(); ++i) {
       const std::int32_t splits = kSplits[i];
       const bool crowded = outputs * splits > kMostWaves * workers_;
-      if (splits > 1 && (crowded || facts_.padded < splits * kernel_->cluster * kCandidateTileTokens)) break;
+      if (splits > 1 && (crowded || tiles < splits * kernel_->cluster)) break;
       if (splits == 1) {
         add_candidate(packs_splits_ ? whole_ : "fixed-split:1", bound(i, Merging::last_arriver));
         continue;

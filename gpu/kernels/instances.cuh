@@ -46,16 +46,6 @@ DecodeKernel decode_entry() {
   return entry<Config>(reinterpret_cast<const void*>(&decode_kernel<Config>));
 }
 
-/// Contiguous and paged.
-template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false,
-          int kSingleItemCluster = 0, int kKvHeads = 1>
-std::array<DecodeKernel, 2> both() {
-  return {decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked,
-                              kSingleItemCluster, false, kKvHeads>>(),
-          decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, kSingleItemCluster,
-                              false, kKvHeads>>()};
-}
-
 /// Those that run any plan, contiguous and paged.
 template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked, bool kAlone,
           bool kWaits>
@@ -89,41 +79,6 @@ auto join(const Groups&... groups) {
   };
   (add(groups), ...);
   return all;
-}
-
-/// Single-item kernels: clusters of 1, 2, 4 and 8 as far as each CTA keeps a fragment.
-template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, int kKvHeads = 1>
-auto single_item() {
-  const auto small = join(both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 1, kKvHeads>(),
-                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 2, kKvHeads>(),
-                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 4, kKvHeads>());
-  if constexpr (kRowTiles * kHeadDim / 16 >= 8) {
-    return join(small, both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 8, kKvHeads>());
-  } else {
-    return small;
-  }
-}
-
-/// Without rings (whole_item.cuh), for outputs in parts.
-template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kTokens, int kCluster>
-std::array<DecodeKernel, 2> parts() {
-  return {
-      decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, false, kCluster, false, 1, true>>(),
-      decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, true, false, kCluster, false, 1, true>>()};
-}
-
-/// The same without rings, and clusters of 16; from clusters of 4 on also for outputs in parts.
-template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kTokens>
-auto whole_item() {
-  const auto some = join(single_item<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens>(),
-                         both<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, 16>(),
-                         parts<Element, kHeadDim, kRowTiles, kWarps, kTokens, 4>(),
-                         parts<Element, kHeadDim, kRowTiles, kWarps, kTokens, 16>());
-  if constexpr (kRowTiles * kHeadDim / 16 >= 8) {
-    return join(some, parts<Element, kHeadDim, kRowTiles, kWarps, kTokens, 8>());
-  } else {
-    return some;
-  }
 }
 
 // Row tiles, warps, stages, tokens per stage; then the same for tiles whose rows see different KV ranges. Row tiles
@@ -160,41 +115,6 @@ std::span<const DecodeKernel> d256_kernels() {
       join(Of::template shared<1, 4, 2, 16>(), Of::template shared<1, 2, 2, 16>(), Of::template alone<1, 4, 2, 16>(),
            Of::template shared<2, 4, 2, 16>(), Of::template shared<1, 4, 2, 16, true>(),
            Of::template alone<1, 4, 2, 16, true>(), Of::template shared<2, 4, 2, 16, true>());
-  return all;
-}
-
-template <class Element>
-std::span<const DecodeKernel> d64_single_item_kernels() {
-  static const auto all = join(single_item<Element, 64, 1, 4, 4, 16>(), single_item<Element, 64, 1, 4, 2, 32>(),
-                               single_item<Element, 64, 1, 4, 3, 32>(), single_item<Element, 64, 1, 8, 2, 32>(),
-                               single_item<Element, 64, 2, 4, 2, 32>(), whole_item<Element, 64, 1, 4, 16>(),
-                               whole_item<Element, 64, 1, 4, 32>(), whole_item<Element, 64, 2, 4, 32>());
-  return all;
-}
-
-template <class Element>
-std::span<const DecodeKernel> d128_single_item_kernels() {
-  static const auto all = join(single_item<Element, 128, 1, 4, 4, 16>(), single_item<Element, 128, 1, 4, 2, 16>(),
-                               single_item<Element, 128, 1, 4, 2, 32>(), single_item<Element, 128, 1, 8, 2, 16>(),
-                               single_item<Element, 128, 2, 4, 2, 16>(), single_item<Element, 128, 2, 4, 4, 16>(),
-                               whole_item<Element, 128, 1, 4, 16>(), whole_item<Element, 128, 1, 4, 32>(),
-                               whole_item<Element, 128, 2, 4, 16>());
-  return all;
-}
-
-template <class Element>
-std::span<const DecodeKernel> d256_single_item_kernels() {
-  static const auto all = join(single_item<Element, 256, 1, 4, 2, 16>(), single_item<Element, 256, 1, 2, 2, 16>(),
-                               single_item<Element, 256, 2, 4, 2, 16>(), whole_item<Element, 256, 1, 4, 16>(),
-                               whole_item<Element, 256, 2, 4, 16>());
-  return all;
-}
-
-/// Single-item kernels for pairs of KV heads of 64 elements.
-template <class Element>
-std::span<const DecodeKernel> d64_pair_kernels() {
-  static const auto all = join(single_item<Element, 128, 1, 4, 2, 16, 2>(), single_item<Element, 128, 1, 4, 2, 32, 2>(),
-                               single_item<Element, 128, 2, 4, 2, 16, 2>());
   return all;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gpu/kernels/instances.cuh"
+#include "gpu/kernels/single_item_instances.cuh"
 
 namespace splitwave::gpu {
 
