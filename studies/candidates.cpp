@@ -33,7 +33,7 @@ constexpr double kMostPieces = 16;
 /// Kernels for so many rows end an item and merge in little time, so that it matters little who merges.
 constexpr std::int32_t kFewRows = 8;
 
-/// Contexts of which a list's worker ends one after the other while others wait for their first tokens.
+/// Contexts up to which what an item takes besides its tokens makes lists of several items worth a look.
 constexpr std::int32_t kShortContext = 1024;
 
 /// Tokens of pieces worth considering: where all contexts are alike, even parts of them.

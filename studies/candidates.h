@@ -22,8 +22,9 @@ struct Candidate {
 };
 
 /// Schedules worth considering with each of the kernels, those that are expected to be the fastest first: of uniform
-/// batches even splits, of ragged ones LeanAttention's cut, pieces of fixed size and FlashAttention-3's and
-/// FlashInfer's rules, of several queries also even splits of each query head, all merged by the last arriver.
+/// batches even splits, of many rows also FlashInfer's rule and of many short contexts its holistic one, of ragged ones
+/// LeanAttention's cut, pieces of fixed size and FlashAttention-3's and FlashInfer's rules, of several queries also
+/// even splits of each query head, merged by whoever is expected to do so soonest.
 std::vector<Candidate> candidates(const workloads::Workload& workload, const simulator::Machine& machine,
                                   const std::vector<simulator::KernelProfile>& kernels,
                                   const simulator::SimulateOptions& options = {});
