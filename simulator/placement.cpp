@@ -37,6 +37,19 @@ void order_by_gpc(const Machine& machine, std::int32_t first_gpc, std::vector<st
   }
 }
 
+/// Whether SMs with no more than `sm_bytes` to read may make a group that has more than `most_bytes`.
+bool may_crowd(const std::vector<std::int32_t>& group_of_sm, double sm_bytes, double most_bytes) {
+  static thread_local std::vector<std::int32_t> sms;
+  sms.clear();
+  std::int32_t largest = 0;
+  for (const std::int32_t group : group_of_sm) {
+    const auto index = static_cast<std::size_t>(group);
+    if (index >= sms.size()) sms.resize(index + 1, 0);
+    largest = std::max(largest, ++sms[index]);
+  }
+  return largest * sm_bytes > most_bytes;
+}
+
 /// Whether a group of SMs has more than `most_bytes` to read, by SMs that have at least `reads_on` and ask together for
 /// more than the group takes in, of which each asks for a share. False where the groups are not known.
 bool any_crowded(const std::vector<std::int32_t>& group_of_sm, const std::vector<double>& bytes_of_sm, double reads_on,
@@ -124,6 +137,12 @@ bool crowds_gpcs(const Machine& machine, const schedules::Plan& plan, std::int32
   double all_seconds = all / machine.dram_bytes_per_second;
   if (all_seconds < kLeastSeconds) return false;
   if (longest * reading > kLong * at_once) all_seconds *= kCrowded;
+  const std::int32_t most_ctas = (ctas + machine.sms - 1) / machine.sms;  // of an SM
+  const double most_of_sm = most_ctas * longest;
+  const bool may_crowd_gpc = may_crowd(machine.gpc_of_sm, most_of_sm, all_seconds * machine.gpc_bytes_per_second);
+  if (!may_crowd_gpc && !may_crowd(machine.side_of_sm, most_of_sm, all_seconds * machine.side_bytes_per_second)) {
+    return false;
+  }
   // SMs with less than half of the mean are soon through.
   const double reads_on = at_once / std::clamp(reading, 1, machine.sms) / 2;
   static thread_local std::vector<std::int32_t> sm_of_cta;
