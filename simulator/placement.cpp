@@ -37,19 +37,6 @@ void order_by_gpc(const Machine& machine, std::int32_t first_gpc, std::vector<st
   }
 }
 
-/// Whether SMs with no more than `sm_bytes` to read may make a group that has more than `most_bytes`.
-bool may_crowd(const std::vector<std::int32_t>& group_of_sm, double sm_bytes, double most_bytes) {
-  static thread_local std::vector<std::int32_t> sms;
-  sms.clear();
-  std::int32_t largest = 0;
-  for (const std::int32_t group : group_of_sm) {
-    const auto index = static_cast<std::size_t>(group);
-    if (index >= sms.size()) sms.resize(index + 1, 0);
-    largest = std::max(largest, ++sms[index]);
-  }
-  return largest * sm_bytes > most_bytes;
-}
-
 /// Whether a group of SMs has more than `most_bytes` to read, by SMs that have at least `reads_on` and ask together for
 /// more than the group takes in, of which each asks for a share. False where the groups are not known.
 bool any_crowded(const std::vector<std::int32_t>& group_of_sm, const std::vector<double>& bytes_of_sm, double reads_on,
@@ -96,6 +83,17 @@ void place_first_wave(const Machine& machine, std::int32_t ctas_per_sm, std::int
   }
 }
 
+std::vector<std::int32_t> group_sizes(std::span<const std::int32_t> group_of_sm) {
+  std::vector<std::int32_t> sizes;
+  for (const std::int32_t group : group_of_sm) {
+    const auto index = static_cast<std::size_t>(group);
+    if (index >= sizes.size()) sizes.resize(index + 1, 0);
+    ++sizes[index];
+  }
+  std::erase(sizes, 0);
+  return sizes;
+}
+
 std::array<std::int32_t, 3> first_gpcs(const Machine& machine) {
   const auto gpcs = static_cast<std::int32_t>(machine.sms_per_gpc.size());
   return {0, (gpcs + 2) / 3, (2 * gpcs + 2) / 3};
@@ -138,9 +136,13 @@ bool crowds_gpcs(const Machine& machine, const schedules::Plan& plan, std::int32
   if (all_seconds < kLeastSeconds) return false;
   if (longest * reading > kLong * at_once) all_seconds *= kCrowded;
   const std::int32_t most_ctas = (ctas + machine.sms - 1) / machine.sms;  // of an SM
-  const double most_of_sm = most_ctas * longest;
-  const bool may_crowd_gpc = may_crowd(machine.gpc_of_sm, most_of_sm, all_seconds * machine.gpc_bytes_per_second);
-  if (!may_crowd_gpc && !may_crowd(machine.side_of_sm, most_of_sm, all_seconds * machine.side_bytes_per_second)) {
+  const auto may_be_crowded = [&](const std::vector<std::int32_t>& group_of_sm, double group_bytes_per_second) {
+    const std::vector<std::int32_t> sizes = group_sizes(group_of_sm);
+    return !sizes.empty() &&
+           *std::max_element(sizes.begin(), sizes.end()) * (most_ctas * longest) > all_seconds * group_bytes_per_second;
+  };
+  if (!may_be_crowded(machine.gpc_of_sm, machine.gpc_bytes_per_second) &&
+      !may_be_crowded(machine.side_of_sm, machine.side_bytes_per_second)) {
     return false;
   }
   // SMs with less than half of the mean are soon through.

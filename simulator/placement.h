@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "schedules/plan.h"
@@ -20,6 +21,9 @@ void place_first_wave(const Machine& machine, std::int32_t ctas_per_sm, std::int
 /// follow each other come to one GPC. Which GPC is first depends on the launches before.
 void place_by_gpc(const Machine& machine, std::int32_t ctas, std::int32_t first_gpc,
                   std::vector<std::int32_t>& sm_of_cta);
+
+/// How many SMs each GPC, port or side has, if it has any: group_of_sm is its number, SM by SM.
+std::vector<std::int32_t> group_sizes(std::span<const std::int32_t> group_of_sm);
 
 /// GPCs a third of them apart: placements from these on stand for all.
 std::array<std::int32_t, 3> first_gpcs(const Machine& machine);

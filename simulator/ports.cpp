@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "simulator/placement.h"
+
 namespace splitwave::simulator {
 namespace {
 
@@ -108,20 +110,13 @@ void give(double rate, double lone_rate, const OfSide& of_side, std::span<Stream
 }  // namespace
 
 double port_spread(const Machine& machine) {
-  static thread_local std::vector<std::int32_t> sms_of_port;
-  sms_of_port.clear();
-  for (const std::int32_t port : machine.port_of_sm) {
-    const auto index = static_cast<std::size_t>(port);
-    if (index >= sms_of_port.size()) sms_of_port.resize(index + 1, 0);
-    ++sms_of_port[index];
-  }
-  const auto used = [](std::int32_t sms) { return sms > 0; };
-  const auto ports = static_cast<double>(std::count_if(sms_of_port.begin(), sms_of_port.end(), used));
-  if (ports == 0) return 0;
+  if (machine.port_of_sm.empty()) return 0;
+  const std::vector<std::int32_t> sms_of_port = group_sizes(machine.port_of_sm);
+  const auto ports = static_cast<double>(sms_of_port.size());
   // The SMs of a port have a share of it each, which add up to one.
   const double mean = ports / static_cast<double>(machine.port_of_sm.size());
   double apart = 0;
-  for (const std::int32_t sms : sms_of_port) apart += used(sms) ? std::abs(1 - sms * mean) : 0;
+  for (const std::int32_t sms : sms_of_port) apart += std::abs(1 - sms * mean);
   return apart / ports;
 }
 

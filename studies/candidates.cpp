@@ -116,13 +116,15 @@ class Collector {
     // Of 900 choices measured none was LeanAttention in clusters. Pairs have one item to a list.
     if (kernel.cluster > 1 || kernel.kv_heads > 1) return;
     if (kernel.warps_alone || !rows_alone_.contains(kernel.most_rows)) add_long_lists(bounds);
-    if (packs_splits_ && kernel.most_rows <= kFewRows) return;  // even splits are as good
+    if (splits_do()) return;
     add_others(bounds);
   }
 
   std::vector<Candidate> take() && { return std::move(all_); }
 
  private:
+  /// Whether even splits are as good as what gives workers several items, but for many short contexts.
+  bool splits_do() const { return packs_splits_ && kernel_->most_rows <= kFewRows; }
   void add_candidate(const std::string& schedule, const Bound& seconds) {
     all_.push_back({schedule, kernel_, seconds, kCandidateTileTokens});
   }
@@ -152,14 +154,12 @@ class Collector {
     const Bound waiting = bounds.lean(kCandidateTileTokens, Merging::host_cta);
     add_named("lean", in_kernel);
     if (waiting.expected < in_kernel.expected) add_candidate("lean+host_cta", waiting);
-    // Even splits are as good, but for many short contexts.
-    const bool few_rows = packs_splits_ && kernel_->most_rows <= kFewRows;
     const bool many_short = facts_.outputs > workers_ && facts_.longest <= kShortContext;
     const std::int64_t holistic = schedules::flashinfer_holistic_ctas(workload_.geometry.head_dim, machine_.sms);
-    if (holistic <= workers_ && (!few_rows || many_short)) {
+    if (holistic <= workers_ && (!splits_do() || many_short)) {
       add_plain("flashinfer-holistic", bounds.shares(Merging::last_arriver));
     }
-    if (few_rows) return;
+    if (splits_do()) return;
     // Its own tiles may cut less.
     add_plain("lean", bounds.lean(schedules::lean_tile_tokens(workload_.geometry.head_dim), Merging::host_cta));
   }

@@ -11,23 +11,24 @@
 namespace splitwave::gpu {
 
 /// Contiguous and paged.
-template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, bool kMasked = false,
-          int kSingleItemCluster = 0, int kKvHeads = 1>
+template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, int kCluster,
+          int kKvHeads = 1>
 std::array<DecodeKernel, 2> both() {
-  return {decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, kMasked,
-                              kSingleItemCluster, false, kKvHeads>>(),
-          decode_entry<Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, kMasked, kSingleItemCluster,
-                              false, kKvHeads>>()};
+  return {
+      decode_entry<
+          Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, false, kCluster, false, kKvHeads>>(),
+      decode_entry<
+          Config<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, true, false, kCluster, false, kKvHeads>>()};
 }
 
 /// Single-item kernels: clusters of 1, 2, 4 and 8 as far as each CTA keeps a fragment.
 template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kStages, int kTokens, int kKvHeads = 1>
 auto single_item() {
-  const auto small = join(both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 1, kKvHeads>(),
-                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 2, kKvHeads>(),
-                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 4, kKvHeads>());
+  const auto small = join(both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, 1, kKvHeads>(),
+                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, 2, kKvHeads>(),
+                          both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, 4, kKvHeads>());
   if constexpr (kRowTiles * kHeadDim / 16 >= 8) {
-    return join(small, both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, false, 8, kKvHeads>());
+    return join(small, both<Element, kHeadDim, kRowTiles, kWarps, kStages, kTokens, 8, kKvHeads>());
   } else {
     return small;
   }
@@ -45,7 +46,7 @@ std::array<DecodeKernel, 2> parts() {
 template <class Element, int kHeadDim, int kRowTiles, int kWarps, int kTokens>
 auto whole_item() {
   const auto some = join(single_item<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens>(),
-                         both<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, false, 16>(),
+                         both<Element, kHeadDim, kRowTiles, kWarps, 1, kTokens, 16>(),
                          parts<Element, kHeadDim, kRowTiles, kWarps, kTokens, 4>(),
                          parts<Element, kHeadDim, kRowTiles, kWarps, kTokens, 16>());
   if constexpr (kRowTiles * kHeadDim / 16 >= 8) {
@@ -58,7 +59,7 @@ auto whole_item() {
 /// The same in CTAs of two warps, for the smallest items: no clusters.
 template <class Element, int kHeadDim, int kRowTiles, int kTokens>
 auto small_item() {
-  return both<Element, kHeadDim, kRowTiles, 2, 1, kTokens, false, 1>();
+  return both<Element, kHeadDim, kRowTiles, 2, 1, kTokens, 1>();
 }
 
 // Row tiles, warps, stages, tokens per stage; without rings row tiles, warps (or two), tokens.

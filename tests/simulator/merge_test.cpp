@@ -21,6 +21,15 @@ KernelProfile merging_kernel() {
   return kernel;
 }
 
+/// Whose CTAs have eight warps, and a turn of them a batch of partials.
+KernelProfile kernel_of_many_warps() {
+  KernelProfile kernel = merging_kernel();
+  kernel.merge_kernel_batch_seconds = 2 * kMs;
+  kernel.merge_kernel_warps = 8;
+  kernel.merge_kernel_run = 4;
+  return kernel;
+}
+
 double seconds(const std::vector<std::int32_t>& cuts, MergeKind kind, const Machine& machine,
                const KernelProfile& kernel) {
   std::int32_t context = 0;
@@ -46,10 +55,7 @@ TEST(Merge, AKernelMovesItsBytesThroughL2) {
 TEST(Merge, CtasOfAKernelThatAreMoreThanThereArePlacesForTakeTurns) {
   Machine machine = toy::machine(2);
   machine.l2_latency_seconds = 3 * kMs;
-  KernelProfile kernel = merging_kernel();
-  kernel.merge_kernel_batch_seconds = 2 * kMs;
-  kernel.merge_kernel_warps = 8;
-  kernel.merge_kernel_run = 4;
+  KernelProfile kernel = kernel_of_many_warps();
   const auto more = [&] { return seconds({1000, 1000}, MergeKind::kernel, machine, kernel) - (1 + 10) * kMs; };
   // A fragment each of 16 warps, which two CTAs have. Of 24, which would take three, warps have four each.
   for (const std::int32_t fragments : {0, 16, 24, 64}) {
@@ -73,10 +79,7 @@ TEST(Merge, CtasOfAKernelThatAreMoreThanThereArePlacesForTakeTurns) {
 TEST(Merge, AnOutputHasTheCtasOfItsOwnPartsAndRows) {
   Machine machine = toy::machine(6);
   machine.l2_latency_seconds = 3 * kMs;
-  KernelProfile kernel = merging_kernel();
-  kernel.merge_kernel_batch_seconds = 2 * kMs;
-  kernel.merge_kernel_warps = 8;
-  kernel.merge_kernel_run = 4;
+  KernelProfile kernel = kernel_of_many_warps();
   kernel.merge_kernel_warp_splits = 2;
   kernel.merge_kernel_most_warps = 2;
   schedules::Plan plan = toy::cut({1000, 1000, 1000, 1000}, MergeKind::kernel);
