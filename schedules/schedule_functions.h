@@ -25,6 +25,7 @@ Plan flashinfer_holistic(const workloads::Workload& workload, const Grid& grid, 
 Plan flashmla(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan xqa(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 Plan fixed_size(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
+Plan longest_first(const workloads::Workload& workload, const Grid& grid, std::string_view argument);
 
 std::string_view fa2_kernel(const workloads::Workload& workload, std::string_view argument, std::int32_t num_splits);
 std::string_view fixed_split_kernel(const workloads::Workload& workload, std::string_view argument,

@@ -63,6 +63,9 @@ std::vector<Schedule>& table() {
        xqa, xqa_kernel, Compared::never, "", "xqa"},
       {"fixed-size", "T", "batch-invariant: every output cut at multiples of T tokens", "splitwave", fixed_size,
        splitwave_kernel, Compared::never, ""},
+      {"longest-first", "T", "the pieces of fixed-size:T, those of most tokens begun first",
+       "R. L. Graham, Bounds on Multiprocessing Timing Anomalies, 1969: a list in order of falling length",
+       longest_first, splitwave_kernel, Compared::never, ""},
   };
   return rows;
 }

@@ -223,7 +223,17 @@ Bound KernelBounds::bound_of(const Pieces& pieces, const simulator::LeastParts& 
   return bound_of(parts, merge_seconds(fewest, merging), most);
 }
 
-Bound KernelBounds::whole() {
+namespace {
+
+simulator::LeastParts in_order(Order order, simulator::LeastParts parts) {
+  using Ends = simulator::LeastParts::Ends;
+  if (order == Order::longest_first && parts.ends == Ends::any) parts.ends = Ends::longest_first;
+  return parts;
+}
+
+}  // namespace
+
+Bound KernelBounds::whole(Order order) {
   if (facts_.outputs == 0) return {};
   Runner& one = runner(facts_.single_query ? Use::single : Use::any);
   const std::int64_t lists = facts_.outputs * blocks_;
@@ -233,7 +243,7 @@ Bound KernelBounds::whole() {
   } else {
     time.add_items(lists, block_tokens_, facts_.single_query ? facts_.shortest : 0, facts_.longest);
   }
-  return bound_of(time.parts(lists, one.kernel.prologue_seconds), 0, 0);
+  return bound_of(in_order(order, time.parts(lists, one.kernel.prologue_seconds)), 0, 0);
 }
 
 Bound KernelBounds::splits(std::int32_t splits, Merging merging) {
@@ -251,16 +261,17 @@ Bound KernelBounds::splits(std::int32_t splits, Merging merging) {
   return bound_of(time.parts(lists, one.kernel.prologue_seconds), merge, merge);
 }
 
-Bound KernelBounds::pieces(const Pieces& pieces, Merging merging) {
+Bound KernelBounds::pieces(const Pieces& pieces, Merging merging, Order order) {
   if (facts_.windowed || pieces.lists == 0) return shares(merging);
   const bool one_each = facts_.single_query && merging != Merging::host_cta;
   Runner& one = runner(one_each ? Use::single : use_of(merging));
   const std::int64_t lists = pieces.lists * blocks_;
-  const auto whole = static_cast<double>(pieces.whole * facts_.heads);
-  LeastTime time = time_of(one, in_step(one, whole / static_cast<double>(pieces.lists), lists));
+  const double whole = static_cast<double>(pieces.whole * facts_.heads) / static_cast<double>(pieces.lists);
+  // The longest first, the heads of every piece are side by side, not only of whole outputs.
+  LeastTime time = time_of(one, in_step(one, order == Order::longest_first ? 1 : whole, lists));
   time.add_items(lists, block_tokens_, facts_.single_query ? pieces.shortest : 0,
                  std::min(pieces.tokens, facts_.longest));
-  return bound_of(pieces, time.parts(lists, one.kernel.prologue_seconds), lists, merging);
+  return bound_of(pieces, in_order(order, time.parts(lists, one.kernel.prologue_seconds)), lists, merging);
 }
 
 Bound KernelBounds::heads(const Pieces& pieces, Merging merging) {

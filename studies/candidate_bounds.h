@@ -65,6 +65,9 @@ double reading_seconds(const workloads::Workload& workload, const simulator::Mac
 
 enum class Merging { last_arriver, host_cta, kernel };
 
+/// In which lists of one item begin.
+enum class Order { batch, longest_first };
+
 /// Of one kernel. Keeps references to its arguments.
 class KernelBounds {
  public:
@@ -77,11 +80,11 @@ class KernelBounds {
   double merge_seconds(std::int64_t parts, Merging merging);
 
   /// Outputs that are not cut.
-  Bound whole();
+  Bound whole(Order order = Order::batch);
   /// Even splits of a uniform batch of single queries.
   Bound splits(std::int32_t splits, Merging merging);
   /// Pieces of one size, one to a list.
-  Bound pieces(const Pieces& pieces, Merging merging);
+  Bound pieces(const Pieces& pieces, Merging merging, Order order = Order::batch);
   /// The same where every query head has tiles of its own, as FlashAttention-2 cuts several queries.
   Bound heads(const Pieces& pieces, Merging merging);
   /// LeanAttention's cut into tiles of so many tokens, whose lists are equally long, so that what is cut is merged

@@ -70,7 +70,7 @@ class Collector {
         options_(options),
         facts_(facts_of(workload, machine, options.l2)),
         packs_splits_(facts_.uniform && facts_.single_query),
-        whole_(fmt::format("fixed-size:{}", size_of_whole(facts_))) {
+        whole_tokens_(size_of_whole(facts_)) {
     for (const KernelProfile& kernel : kernels) {
       if (kernel.warps_alone) rows_alone_.insert(kernel.most_rows);
       least_rows_ = least_rows_ == 0 ? kernel.most_rows : std::min(least_rows_, kernel.most_rows);
@@ -91,7 +91,7 @@ class Collector {
     KernelBounds bounds(workload_, facts_, machine_, kernel, options_);
     workers_ = bounds.workers();
     if (kernel.most_tokens > 0) {
-      if (facts_.longest <= kernel.most_tokens) add_candidate(whole_, bounds.whole());
+      if (facts_.longest <= kernel.most_tokens) add_whole(bounds);
       if (simulator::takes_parts(kernel) && facts_.single_query) add_held_parts(bounds);
       return;
     }
@@ -103,7 +103,7 @@ class Collector {
       add_splits(facts_.outputs, bounds,
                  [&](std::size_t i, Merging merging) { return bounds.splits(kSplits[i], merging); });
     } else if (facts_.single_query) {
-      add_candidate(whole_, bounds.whole());
+      add_whole(bounds);
     } else if (kernel.most_rows == least_rows_) {
       // Small tiles of a head each are worked on sooner than one tall tile, though each reads K and V.
       add_splits(facts_.outputs * facts_.group, bounds,
@@ -127,6 +127,23 @@ class Collector {
   bool splits_do() const { return packs_splits_ && kernel_->most_rows <= kFewRows; }
   void add_candidate(const std::string& schedule, const Bound& seconds) {
     all_.push_back({schedule, kernel_, seconds, kCandidateTileTokens});
+  }
+  /// In which so many lists begin, of one item each: where not all are resident the longest first, so that none of them
+  /// is left to the end. Not in clusters, which measured no faster so (docs/kernels.md).
+  Order order_of(std::int64_t lists) const {
+    const std::int64_t ctas = lists * schedules::ceil_div(facts_.rows, kernel_->most_rows);
+    const bool single_rings = kernel_->most_tokens == 0 && kernel_->cluster == 1;
+    return !facts_.uniform && single_rings && ctas > workers_ ? Order::longest_first : Order::batch;
+  }
+  static std::string pieces_named(std::int64_t tokens, Order order) {
+    return fmt::format("{}:{}", order == Order::longest_first ? "longest-first" : "fixed-size", tokens);
+  }
+  /// Where all pieces are whole the order of the batch may be the better one: long and short ones then share the
+  /// memory.
+  void add_whole(KernelBounds& bounds) {
+    add_candidate(pieces_named(whole_tokens_, Order::batch), bounds.whole());
+    if (order_of(facts_.outputs) == Order::batch) return;
+    add_candidate(pieces_named(whole_tokens_, Order::longest_first), bounds.whole(Order::longest_first));
   }
   void add_named(const std::string& schedule, const Bound& seconds) {
     add_candidate(schedule + "+last_arriver", seconds);
@@ -188,7 +205,8 @@ class Collector {
       const bool crowded = outputs * splits > kMostWaves * workers_;
       if (splits > 1 && (crowded || tiles < splits * kernel_->cluster)) break;
       if (splits == 1) {
-        add_candidate(packs_splits_ ? whole_ : "fixed-split:1", bound(i, Merging::last_arriver));
+        const std::string whole = packs_splits_ ? pieces_named(whole_tokens_, Order::batch) : "fixed-split:1";
+        add_candidate(whole, bound(i, Merging::last_arriver));
         continue;
       }
       const std::int64_t parts = schedules::ceil_div(facts_.longest, tokens_per_split(facts_, splits));
@@ -217,9 +235,9 @@ class Collector {
     for (const Pieces& pieces : sizes_) {
       const double turns = facts_.tokens / pieces.tokens / static_cast<double>(workers_);
       if (turns > kMostPieces || (turns < kLeastPieces && pieces.tokens > sizes_.front().tokens)) continue;
-      add_merged(fmt::format("fixed-size:{}", pieces.tokens), pieces.lists,
-                 schedules::ceil_div(facts_.longest, pieces.tokens), bounds,
-                 [&](Merging merging) { return bounds.pieces(pieces, merging); });
+      const Order order = order_of(pieces.lists);
+      add_merged(pieces_named(pieces.tokens, order), pieces.lists, schedules::ceil_div(facts_.longest, pieces.tokens),
+                 bounds, [&](Merging merging) { return bounds.pieces(pieces, merging, order); });
     }
   }
 
@@ -228,10 +246,10 @@ class Collector {
   const simulator::SimulateOptions& options_;
   Facts facts_;
   bool packs_splits_ = false;  ///< even splits pack the query heads of a group only for single queries
-  /// The schedule of items that nothing cuts, a request's KV heads side by side: on an H100 their plans take 0.88
-  /// to 1.0 of the time of those whose requests lie side by side (fixed-split:1), since neighbours read whole rows of
-  /// the cache.
-  std::string whole_;
+  /// The size of pieces that nothing cuts, a request's KV heads side by side: on an H100 their plans take 0.88 to 1.0
+  /// of the time of those whose requests lie side by side (fixed-split:1), since neighbours read whole rows of the
+  /// cache.
+  std::int64_t whole_tokens_ = 0;
   std::set<std::int32_t> rows_alone_;  ///< of kernels whose warps have lists of their own
   std::int32_t least_rows_ = 0;
   std::int32_t most_rows_ = 0;

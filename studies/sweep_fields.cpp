@@ -233,7 +233,7 @@ std::vector<SweepField> kernel_fields() {
 
 std::vector<SweepField> schedule_fields() {
   return {
-      {count("schedule_argument", 1, kMax32), "N of --schedule fixed-split (or T of fixed-size)",
+      {count("schedule_argument", 1, kMax32), "N of --schedule fixed-split (or T of fixed-size and longest-first)",
        +[](ScheduleSettings& s, const AxisValue& v) { s.argument = int32(v); }},
       {count("ctas_per_sm", 1, 1024), "resident CTAs of an SM, as --ctas-per-sm",
        +[](ScheduleSettings& s, const AxisValue& v) { s.ctas_per_sm = int32(v); }},

@@ -87,12 +87,12 @@ auto join(const Groups&... groups) {
 template <class Element, bool kWaits = false>
 std::span<const DecodeKernel> d64_kernels() {
   using Of = Lists<Element, 64, kWaits>;
-  static const auto all = join(
-      Of::template shared<1, 4, 4, 16>(), Of::template shared<1, 4, 2, 32>(), Of::template shared<1, 4, 3, 32>(),
-      Of::template shared<1, 8, 2, 32>(), Of::template alone<1, 4, 2, 32>(), Of::template shared<2, 4, 2, 32>(),
-      Of::template alone<2, 4, 2, 32>(), Of::template shared<4, 4, 3, 32>(), Of::template shared<1, 4, 2, 32, true>(),
-      Of::template alone<1, 4, 2, 32, true>(), Of::template shared<2, 4, 2, 32, true>(),
-      Of::template alone<2, 4, 2, 32, true>(), Of::template shared<4, 4, 2, 32, true>());
+  static const auto all =
+      join(Of::template shared<1, 4, 4, 16>(), Of::template shared<1, 4, 2, 32>(), Of::template shared<1, 8, 2, 32>(),
+           Of::template alone<1, 4, 2, 32>(), Of::template shared<2, 4, 2, 32>(), Of::template alone<2, 4, 2, 32>(),
+           Of::template shared<4, 4, 3, 32>(), Of::template shared<1, 4, 2, 32, true>(),
+           Of::template alone<1, 4, 2, 32, true>(), Of::template shared<2, 4, 2, 32, true>(),
+           Of::template alone<2, 4, 2, 32, true>(), Of::template shared<4, 4, 2, 32, true>());
   return all;
 }
 
@@ -101,8 +101,8 @@ std::span<const DecodeKernel> d128_kernels() {
   using Of = Lists<Element, 128, kWaits>;
   static const auto all =
       join(Of::template shared<1, 4, 4, 16>(), Of::template shared<1, 4, 2, 16>(), Of::template shared<1, 4, 2, 32>(),
-           Of::template shared<1, 8, 2, 16>(), Of::template alone<1, 4, 2, 16>(), Of::template shared<2, 4, 2, 16>(),
-           Of::template shared<2, 4, 4, 16>(), Of::template alone<2, 4, 2, 16>(),
+           Of::template shared<1, 2, 2, 16>(), Of::template alone<1, 4, 2, 16>(), Of::template shared<2, 4, 2, 16>(),
+           Of::template shared<2, 4, 4, 16>(), Of::template shared<2, 2, 2, 16>(), Of::template alone<2, 4, 2, 16>(),
            Of::template shared<1, 4, 2, 16, true>(), Of::template alone<1, 4, 2, 16, true>(),
            Of::template shared<2, 4, 2, 16, true>(), Of::template alone<2, 4, 2, 16, true>());
   return all;

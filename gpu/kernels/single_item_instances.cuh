@@ -56,10 +56,16 @@ auto whole_item() {
   }
 }
 
-/// The same in CTAs of two warps, for the smallest items: no clusters.
+/// In CTAs of two warps, with rings, of which as many fit on an SM as short items of batches have: no clusters.
+template <class Element, int kHeadDim, int kRowTiles, int kStages, int kTokens>
+auto short_item() {
+  return both<Element, kHeadDim, kRowTiles, 2, kStages, kTokens, 1>();
+}
+
+/// The same without rings, for the smallest items.
 template <class Element, int kHeadDim, int kRowTiles, int kTokens>
 auto small_item() {
-  return both<Element, kHeadDim, kRowTiles, 2, 1, kTokens, 1>();
+  return short_item<Element, kHeadDim, kRowTiles, 1, kTokens>();
 }
 
 // Row tiles, warps, stages, tokens per stage; without rings row tiles, warps (or two), tokens.
@@ -68,21 +74,22 @@ template <class Element>
 std::span<const DecodeKernel> d64_single_item_kernels() {
   static const auto all =
       join(single_item<Element, 64, 1, 4, 4, 16>(), single_item<Element, 64, 1, 4, 2, 32>(),
-           single_item<Element, 64, 1, 4, 3, 32>(), single_item<Element, 64, 1, 8, 2, 32>(),
-           single_item<Element, 64, 2, 4, 2, 32>(), whole_item<Element, 64, 1, 4, 16>(),
-           whole_item<Element, 64, 1, 4, 32>(), whole_item<Element, 64, 2, 4, 32>(), small_item<Element, 64, 1, 16>(),
-           small_item<Element, 64, 1, 32>(), small_item<Element, 64, 2, 16>(), small_item<Element, 64, 2, 32>());
+           single_item<Element, 64, 1, 8, 2, 32>(), single_item<Element, 64, 2, 4, 2, 32>(),
+           whole_item<Element, 64, 1, 4, 16>(), whole_item<Element, 64, 1, 4, 32>(),
+           whole_item<Element, 64, 2, 4, 32>(), small_item<Element, 64, 1, 16>(), small_item<Element, 64, 1, 32>(),
+           small_item<Element, 64, 2, 16>(), small_item<Element, 64, 2, 32>());
   return all;
 }
 
 template <class Element>
 std::span<const DecodeKernel> d128_single_item_kernels() {
-  static const auto all = join(single_item<Element, 128, 1, 4, 4, 16>(), single_item<Element, 128, 1, 4, 2, 16>(),
-                               single_item<Element, 128, 1, 4, 2, 32>(), single_item<Element, 128, 1, 8, 2, 16>(),
-                               single_item<Element, 128, 2, 4, 2, 16>(), single_item<Element, 128, 2, 4, 4, 16>(),
-                               whole_item<Element, 128, 1, 4, 16>(), whole_item<Element, 128, 1, 4, 32>(),
-                               whole_item<Element, 128, 2, 4, 16>(), small_item<Element, 128, 1, 16>(),
-                               small_item<Element, 128, 2, 16>(), small_item<Element, 128, 2, 32>());
+  static const auto all =
+      join(single_item<Element, 128, 1, 4, 4, 16>(), single_item<Element, 128, 1, 4, 2, 16>(),
+           single_item<Element, 128, 1, 4, 2, 32>(), single_item<Element, 128, 2, 4, 2, 16>(),
+           single_item<Element, 128, 2, 4, 4, 16>(), short_item<Element, 128, 1, 2, 16>(),
+           short_item<Element, 128, 2, 2, 16>(), whole_item<Element, 128, 1, 4, 16>(),
+           whole_item<Element, 128, 1, 4, 32>(), whole_item<Element, 128, 2, 4, 16>(),
+           small_item<Element, 128, 1, 16>(), small_item<Element, 128, 2, 16>(), small_item<Element, 128, 2, 32>());
   return all;
 }
 

@@ -183,9 +183,8 @@ TEST(RunPlan, EveryScheduleAgreesWithTheOracle) {
   std::vector<std::string> names;
   for (const schedules::Schedule& schedule : schedules::all()) {
     if (schedule.name == "flashmla") continue;  // MLA only
-    names.push_back(std::string(schedule.name) + (schedule.name == "fixed-split"  ? ":3"
-                                                  : schedule.name == "fixed-size" ? ":128"
-                                                                                  : ""));
+    const bool has_size = schedule.name == "fixed-size" || schedule.name == "longest-first";
+    names.push_back(std::string(schedule.name) + (schedule.name == "fixed-split" ? ":3" : has_size ? ":128" : ""));
   }
   expect_exact(workload, tensors_with(workload, normal_values(6)), names);
 }

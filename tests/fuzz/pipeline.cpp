@@ -23,8 +23,9 @@
 #include "schedules/plan_json.h"
 #include "schedules/schedules.h"
 #include "schedules/validate.h"
+#include "simulator/alternatives.h"
+#include "simulator/machine.h"
 #include "simulator/simulate.h"
-#include "studies/predict.h"
 #include "tests/support/battery.h"
 #include "workloads/load.h"
 #include "workloads/tensors.h"
@@ -57,7 +58,8 @@ constexpr std::string_view kSchedules[] = {"fa2",
                                            "xqa:trtllm",
                                            "xqa:4",
                                            "fixed-size:64",
-                                           "fixed-size:257"};
+                                           "fixed-size:257",
+                                           "longest-first:64"};
 constexpr std::string_view kMerges[] = {"", "", "", "+kernel", "+host_cta", "+last_arriver"};
 
 void expect(bool holds, const std::string& what) {
@@ -186,6 +188,20 @@ void expect_time(const workloads::Workload& workload, const schedules::Plan& pla
          plan.schedule + " takes " + std::to_string(seconds) + " s");
 }
 
+/// On every config of the project's own kernels that can run the plan.
+void simulate_on_gpu(const workloads::Workload& workload, const schedules::Plan& plan, std::int32_t sms) {
+  static const simulator::Machine kWhole = simulator::load_machine("h200-calibrated");
+  static const simulator::KernelFamily kKernels = simulator::load_kernel("splitwave");
+  const simulator::Machine gpu = simulator::with_overrides(kWhole, {.sms = sms});
+  for (const simulator::KernelProfile& config :
+       simulator::alternatives(kKernels, workload, gpu, simulator::most_rows(plan))) {
+    const std::int64_t resident = simulator::grid_of(gpu, config).resident();
+    if (const auto run = simulator::as_run(config, workload, plan, resident)) {
+      expect_time(workload, plan, simulator::simulate(workload, plan, gpu, *run).seconds);
+    }
+  }
+}
+
 void simulate(const workloads::Workload& workload, const schedules::Plan& plan, std::int32_t sms) {
   simulator::CpuFigures figures;
   figures.model = "toy";
@@ -196,12 +212,8 @@ void simulate(const workloads::Workload& workload, const schedules::Plan& plan, 
   static const simulator::KernelProfile kCpuKernel = simulator::cpu_kernel(kCpu);
   expect_time(workload, plan, simulator::simulate(workload, plan, kCpu, kCpuKernel).seconds);
   try {
-    studies::Overrides overrides;
-    overrides.sms = sms;
-    overrides.kernel = "splitwave";
-    const studies::Target gpu = studies::target("h200", overrides);
-    expect_time(workload, plan, studies::simulate_plan(workload, plan, gpu).timeline.seconds);
-  } catch (const base::InputError& error) {  // no config has room for the plan, or not all its CTAs are resident
+    simulate_on_gpu(workload, plan, sms);
+  } catch (const base::InputError& error) {  // no config for the geometry, or not all of the plan's CTAs are resident
     expect(base::is_plain_line(error.what()), error.what());
   }
 }

@@ -89,6 +89,7 @@ void add_pieces(const Workload& w, const KernelConfig& v, std::int64_t workers, 
     const std::int64_t items = tokens / size;
     if (items > 16 * workers || (items < workers / 8 && size > 256)) continue;
     all.push_back({fmt::format("fixed-size:{}+last_arriver", size), v});
+    if (items > workers / 2) all.push_back({fmt::format("longest-first:{}+last_arriver", size), v});
   }
 }
 

@@ -45,7 +45,9 @@ const std::vector<std::string>& names() {
                                                  "xqa:5",
                                                  "fixed-size:64",
                                                  "fixed-size:100",
-                                                 "fixed-size:65536"};
+                                                 "fixed-size:65536",
+                                                 "longest-first:64",
+                                                 "longest-first:4096"};
   return names;
 }
 
@@ -100,7 +102,7 @@ INSTANTIATE_TEST_SUITE_P(Names, Battery, ::testing::ValuesIn(names()), test_name
 TEST(EverySchedule, PlansRealSizes) {
   for (const workloads::Workload& w : testing::planning_battery()) {
     for (const std::string& name : names()) {
-      if (name == "fixed-size:64" || name == "fixed-size:100") continue;  // millions of items of the longest contexts
+      if (name.ends_with(":64") || name == "fixed-size:100") continue;  // millions of items of the longest contexts
       for (const std::int32_t sms : {2, 132}) expect_valid(name, w, {sms, 2, 0, 0});
     }
   }
@@ -228,6 +230,23 @@ RC_GTEST_PROP(FixedSize, CutsARequestTheSameInAnyBatchOnAnyMachine, ()) {
   alone.requests = {w.requests[request]};
   const Plan single = make_plan(name, alone, {132, 2, 0, 0});
   RC_ASSERT(cuts(batch, static_cast<std::int32_t>(request)) == cuts(single, 0));
+}
+
+RC_GTEST_PROP(LongestFirst, IsThePiecesOfFixedSizeInAnotherOrder, ()) {
+  const workloads::Workload w = any_workload();
+  const std::string tokens = *rc::gen::element<std::string>("100", "512", "4096");
+  const Grid grid{*rc::gen::inRange(1, 300), 1, 0, 0};
+  Plan ordered = make_plan("longest-first:" + tokens, w, grid);
+  Plan in_batch = make_plan("fixed-size:" + tokens, w, grid);
+  const auto longer = [](const Item& a, const Item& b) { return a.tokens() > b.tokens(); };
+  RC_ASSERT(std::is_sorted(ordered.items.begin(), ordered.items.end(), longer));
+  const auto by_output = [](const Item& a, const Item& b) {
+    return std::pair(a.output, a.kv_begin) < std::pair(b.output, b.kv_begin);
+  };
+  for (Plan* plan : {&ordered, &in_batch}) std::sort(plan->items.begin(), plan->items.end(), by_output);
+  RC_ASSERT(ordered.items == in_batch.items);  // with the same slots
+  RC_ASSERT(ordered.merges == in_batch.merges);
+  RC_ASSERT(ordered.cta_begin == in_batch.cta_begin);
 }
 
 }  // namespace

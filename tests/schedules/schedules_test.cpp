@@ -33,7 +33,7 @@ TEST(Schedules, TableIsComplete) {
     EXPECT_EQ(&find(schedule.name), &schedule);
   }
   for (const char* name : {"fa2", "fixed-split", "fa3", "seq-aware", "lean", "flashinfer", "flashinfer-holistic",
-                           "flashmla", "fa4", "xqa", "fixed-size"}) {
+                           "flashmla", "fa4", "xqa", "fixed-size", "longest-first"}) {
     EXPECT_EQ(names.count(name), 1U) << name;
   }
 }
@@ -49,7 +49,7 @@ TEST(Schedules, WhatCanBeInstalledMakesPlansAndIsNoProposal) {
   for (const char* library : {"fa2", "fixed-split:fa2", "fa3", "lean:ort", "flashinfer", "flashmla", "fa4", "xqa"}) {
     EXPECT_EQ(std::count(names.begin(), names.end(), library), 1) << library;
   }
-  for (const char* paper : {"lean", "seq-aware", "fixed-size:64"}) {
+  for (const char* paper : {"lean", "seq-aware", "fixed-size:64", "longest-first:64"}) {
     EXPECT_EQ(std::count(names.begin(), names.end(), paper), 0) << paper;
   }
 }
@@ -78,6 +78,8 @@ TEST(Schedules, ArgumentsThatAreNotAllowed) {
                            "fixed-size:0",
                            "fixed-size:2147483648",
                            "fixed-size:1.5",
+                           "longest-first",
+                           "longest-first:0",
                            "fa2:1",
                            "fa2:",
                            "fa3:x",
@@ -160,6 +162,26 @@ TEST(FixedSize, SaysWhetherAnythingIsCut) {
   const workloads::Workload w = decode("cut", geometry(8, 2, 64), {300, 100});
   EXPECT_NE(make_plan("fixed-size:128", w, kHopper).reason.find("cut at multiples of 128"), std::string::npos);
   EXPECT_NE(make_plan("fixed-size:512", w, kHopper).reason.find("no output is cut"), std::string::npos);
+}
+
+TEST(LongestFirst, BeginsWithTheLongestAndHasTheHeadsOfAPieceSideBySide) {
+  const Plan plan = make_plan("longest-first:128", decode("w", geometry(4, 2, 64), {40, 300, 100, 200}), kHopper);
+  struct Begun {
+    std::int32_t request, head, begin, tokens;
+    bool operator==(const Begun&) const = default;
+  };
+  std::vector<Begun> begun;
+  for (const Item& item : plan.items) {
+    const OutputTile& output = plan.outputs[static_cast<std::size_t>(item.output)];
+    begun.push_back({output.request, output.head_begin / 2, item.kv_begin, item.tokens()});
+  }
+  const std::vector<Begun> expected = {{1, 0, 0, 128},  {1, 1, 0, 128},  {1, 0, 128, 128}, {1, 1, 128, 128},
+                                       {3, 0, 0, 128},  {3, 1, 0, 128},  {2, 0, 0, 100},   {2, 1, 0, 100},
+                                       {3, 0, 128, 72}, {3, 1, 128, 72}, {1, 0, 256, 44},  {1, 1, 256, 44},
+                                       {0, 0, 0, 40},   {0, 1, 0, 40}};
+  EXPECT_TRUE(begun == expected);
+  EXPECT_EQ(plan.lists(), 14);
+  EXPECT_NE(plan.reason.find("longest first"), std::string::npos);
 }
 
 TEST(Schedules, RowBlocksAreOfResidentCtas) {

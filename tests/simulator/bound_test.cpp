@@ -103,7 +103,7 @@ std::optional<OwnPlan> drawn_plan(const workloads::Workload& workload, const Mac
   const std::vector<std::string> schedules = {
       "fixed-split:1",    "fixed-split:3+last_arriver",   "fixed-split:6+kernel", "fixed-size:256+host_cta",
       "fa3+last_arriver", "fixed-size:1024+last_arriver", "lean+last_arriver",    "lean+host_cta",
-      "flashinfer"};
+      "flashinfer",       "longest-first:1024+kernel"};
   const KernelProfile kernel = *rc::gen::elementOf(alternatives(family, workload, machine, kAnyRows));
   schedules::Grid grid = grid_of(machine, kernel);
   grid.tile_kv = 64;

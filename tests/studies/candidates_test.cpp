@@ -112,6 +112,26 @@ TEST(Candidates, HeadsOfSeveralQueriesArePackedOrNot) {
   EXPECT_EQ(choose(workloads::parse_spec("h=9/3,d=128:1q6s544"), target).plan.schedule.rfind("fixed-split", 0), 0U);
 }
 
+TEST(Candidates, PiecesOfUnlikeRequestsBeginWithTheLongestWhereNotAllAreResident) {
+  const Target target = own_kernels();
+  const auto names = [&](const char* spec) {
+    const workloads::Workload w = workloads::parse_spec(spec);
+    const auto kernels = simulator::alternatives(*target.kernel, w, target.machine, w.geometry.group());
+    std::set<std::string> of_rings;
+    for (const Candidate& candidate : candidates(w, target.machine, kernels)) {
+      if (candidate.kernel->most_tokens == 0) of_rings.insert(candidate.schedule);
+    }
+    return of_rings;
+  };
+  const std::set<std::string> many = names("h=32/8,d=128:200q1s600_30q1s5k");
+  EXPECT_TRUE(many.contains("longest-first:1024+last_arriver"));
+  EXPECT_FALSE(many.contains("fixed-size:1024+last_arriver"));
+  const std::set<std::string> few = names("h=32/8,d=128:1q1s600_2q1s5k");
+  EXPECT_TRUE(few.contains("fixed-size:1024+last_arriver"));
+  EXPECT_FALSE(few.contains("longest-first:1024+last_arriver"));
+  for (const std::string& name : names("h=32/8,d=128:230q1s600")) EXPECT_NE(name.substr(0, 7), "longest") << name;
+}
+
 /// Kernels whose warps have lists of their own are for lists of several items; single items have kernels of their own.
 TEST(Candidates, ListsOfWarpsAreForListsOfItems) {
   const Target target = own_kernels();
@@ -135,8 +155,8 @@ TEST(Candidates, LargerTilesAreTriedWhereThoseThatFitSpill) {
     const Prediction chosen = choose(workloads::parse_spec(spec), target);
     return chosen.kernel.most_rows;
   };
-  EXPECT_EQ(most("h=16/1,d=256:100q1s100_100q1s700"), 32);
-  EXPECT_EQ(most("h=16/1,d=128:100q1s100_100q1s700"), 16);
+  EXPECT_EQ(most("h=16/1,d=256:3q1s10k_40q1s2k"), 32);
+  EXPECT_EQ(most("h=16/1,d=128:3q1s10k_40q1s2k"), 16);
 }
 
 TEST(Candidates, PlansWithTilesOfTheirOwnAreTried) {
