@@ -115,6 +115,7 @@ TEST(BatchInvariance, FixedSizeGivesARequestTheSameBitsInAnyBatch) {
     return output;
   };
   EXPECT_TRUE(same_bits(first_request(alone, "fixed-size:512"), first_request(batch, "fixed-size:512")));
+  EXPECT_TRUE(same_bits(first_request(alone, "fixed-size:512"), first_request(batch, "longest-first:512")));
   EXPECT_FALSE(same_bits(first_request(alone, "lean"), first_request(batch, "lean")));
 }
 

@@ -35,9 +35,11 @@ TEST(Probes, GiveBandwidthByThreadsAndTileTimeByRows) {
       EXPECT_GE(costs.item_seconds, 0);
     }
   }
-  // Threads that share their work end no later than the slowest of those that do not.
-  EXPECT_GE(result.queue.read_by_heads.back(), result.equal_shares.read_by_heads.back());
-  EXPECT_LE(result.queue.rows.at(4).tile_seconds_per_kv_byte, result.equal_shares.rows.at(4).tile_seconds_per_kv_byte);
+  // Threads that share their work end no later than the slowest of those that do not, but for what the clock reads.
+  constexpr double kNoise = 1.05;
+  const auto tile = [](const ProbedThreads& threads) { return threads.rows.at(4).tile_seconds_per_kv_byte; };
+  EXPECT_GE(kNoise * result.queue.read_by_heads.back(), result.equal_shares.read_by_heads.back());
+  EXPECT_LE(tile(result.queue), kNoise * tile(result.equal_shares));
 }
 
 TEST(Probes, TakeEveryLayoutAndKind) {

@@ -100,14 +100,41 @@ function check(name, body) {
   }));
 }
 
+/** Texts whose contrast with what is behind them is less than 4.5, with their ratio. */
+async function poorContrasts(tab) {
+  // WCAG 2.1, relative luminance and contrast ratio, against the page's own background.
+  return tab.evaluate(`(() => {
+    const rgb = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+    const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+      .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+    const behind = (one) => {
+      for (let at = one; at; at = at.parentElement) {
+        const back = rgb(getComputedStyle(at).backgroundColor);
+        if (back.length === 3 || back[3] > 0) return back;
+      }
+      return [255, 255, 255];
+    };
+    const texts = [...document.querySelectorAll('h1, h2, h3, p, dt, dd, a, th, td, button, summary, li, code')].slice(0, 3000)
+      .map((one) => [one, rgb(getComputedStyle(one).color)]);
+    // Numbers of the heat map stand on coloured cells.
+    const drawn = [...document.querySelectorAll('.plot:not([data-figure=heat_map]) svg text')].map((one) => [one, rgb(getComputedStyle(one).fill)]);
+    return [...texts, ...drawn].filter(([one, colour]) => one.textContent.trim() !== '').flatMap(([one, colour]) => {
+      const [a, b] = [light(colour), light(behind(one))].sort((x, y) => y - x);
+      const ratio = (a + 0.05) / (b + 0.05);
+      return ratio < 4.5 ? [one.tagName + ' ' + one.textContent.slice(0, 40) + ' ' + ratio.toFixed(2)] : [];
+    });
+  })()`);
+}
+
 for (const [width, scheme] of [[1600, "light"], [400, "dark"]]) {
-  check(`all figures are drawn without an error or a request, ${width} pixels wide, ${scheme}`, async () => {
+  check(`all figures are drawn without an error or a request, texts in contrast, ${width} pixels wide, ${scheme}`, async () => {
     const tab = await opened(width, scheme);
     const count = await drawAll(tab);
     assert.ok(count >= 10, `${count} figures`);
     await shot(tab, `page-${width}-${scheme}`);
     assert.deepEqual(tab.problems, []);
     assert.ok(await tab.evaluate("document.documentElement.scrollWidth <= innerWidth"), "nothing sticks out sideways");
+    assert.deepEqual((await poorContrasts(tab)).slice(0, 10), []);
   });
 }
 
@@ -200,33 +227,3 @@ check("without JavaScript figures and tables are there", async () => {
   assert.ok((await count("#record-table tbody tr")) >= 300);
   assert.ok((await count("#summary tbody tr")) >= 5);
 });
-
-for (const scheme of ["light", "dark"]) {
-  check(`text has a contrast of 4.5 or more, ${scheme}`, async () => {
-    const tab = await opened(1600, scheme);
-    await drawAll(tab);
-    // WCAG 2.1, relative luminance and contrast ratio, against the page's own background.
-    const poor = await tab.evaluate(`(() => {
-      const rgb = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
-      const light = ([r, g, b]) => [r, g, b].map((v) => v / 255).map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
-        .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
-      const behind = (one) => {
-        for (let at = one; at; at = at.parentElement) {
-          const back = rgb(getComputedStyle(at).backgroundColor);
-          if (back.length === 3 || back[3] > 0) return back;
-        }
-        return [255, 255, 255];
-      };
-      const texts = [...document.querySelectorAll('h1, h2, h3, p, dt, dd, a, th, td, button, summary, li, code')].slice(0, 3000)
-        .map((one) => [one, rgb(getComputedStyle(one).color)]);
-      // Numbers of the heat map stand on coloured cells.
-      const drawn = [...document.querySelectorAll('.plot:not([data-figure=heat_map]) svg text')].map((one) => [one, rgb(getComputedStyle(one).fill)]);
-      return [...texts, ...drawn].filter(([one, colour]) => one.textContent.trim() !== '').flatMap(([one, colour]) => {
-        const [a, b] = [light(colour), light(behind(one))].sort((x, y) => y - x);
-        const ratio = (a + 0.05) / (b + 0.05);
-        return ratio < 4.5 ? [one.tagName + ' ' + one.textContent.slice(0, 40) + ' ' + ratio.toFixed(2)] : [];
-      });
-    })()`);
-    assert.deepEqual(poor.slice(0, 10), []);
-  });
-}
