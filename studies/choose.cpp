@@ -67,7 +67,7 @@ constexpr double kSettled = 0.01;
 constexpr double kHopeless = 0.07;
 
 /// The search ends with a plan that takes no more than so many times what reading K and V does.
-constexpr double kEnough = 1.03;
+constexpr double kEnough = 1.035;
 
 /// Mean tokens of an item up to which it is three steps of a warp at most.
 constexpr std::int64_t kShortItem = 48;
