@@ -211,34 +211,20 @@ std::int32_t shared_bytes(const DecodeKernel& kernel, std::int32_t cluster) {
   return cluster > 1 ? kernel.cluster_shared_bytes : kernel.shared_bytes;
 }
 
-namespace {
-
-/// Whether clusters of that size are a choice: not if only single CTAs have a kernel for lists of one item.
-bool has_cluster(const workloads::Geometry& geometry, const DecodeKernel& lists, std::int32_t cluster) {
-  if (lists.team != Team::warps || cluster == 1) return true;
-  bool of_one = false;
-  for (const DecodeKernel& kernel : single_item_kernels_for(geometry)) {
-    if (kernel.row_tiles != lists.row_tiles || kernel.warps != lists.warps || kernel.stages != lists.stages ||
-        kernel.tokens != lists.tokens) {
-      continue;
-    }
-    if (kernel.single_item_cluster == cluster) return true;
-    of_one = of_one || kernel.single_item_cluster == 1;
-  }
-  return !of_one;
-}
-
-}  // namespace
-
 std::vector<KernelConfig> kernel_configs(const workloads::Workload& workload, const Device& device) {
   std::vector<KernelConfig> all;
   const auto add = [&](const DecodeKernel& kernel) {
     if (!fits(kernel, workload) || !is_a_choice(device, kernel.team)) return;
+    const KernelConfig one{kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, 1, kernel.team};
+    const bool has_single_items = find_single_item_kernel(workload, one) != nullptr;
     for (const std::int32_t cluster : {1, 2, 4, 8}) {
       if (!cluster_fits(kernel, cluster) || !has_instructions(device, kernel.team, cluster)) continue;
-      if (!has_cluster(workload.geometry, kernel, cluster)) continue;
       if (shared_bytes(kernel, cluster) > device.shared_bytes_per_cta) continue;
-      all.push_back({kernel.row_tiles, kernel.warps, kernel.stages, kernel.tokens, cluster, kernel.team});
+      KernelConfig config = one;
+      config.cluster = cluster;
+      // Clusters are no choice where only single CTAs have a kernel for lists of one item.
+      if (has_single_items && find_single_item_kernel(workload, config) == nullptr) continue;
+      all.push_back(config);
     }
   };
   for (const DecodeKernel& kernel : kernels_for(workload.geometry)) add(kernel);

@@ -84,7 +84,9 @@ struct Column {
 
 /// Those of cut_at_multiples(), in order of falling length, and of the batch where they are equally long.
 std::vector<Column> longest_columns(const Plan& plan, const std::vector<Item>& items) {
-  const auto output = [&](std::size_t i) { return plan.outputs[static_cast<std::size_t>(items[i].output)]; };
+  const auto output = [&](std::size_t i) -> const OutputTile& {
+    return plan.outputs[static_cast<std::size_t>(items[i].output)];
+  };
   std::vector<Column> columns;
   for (std::size_t first = 0; first < items.size();) {
     std::size_t of_head = first;

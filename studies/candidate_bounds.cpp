@@ -34,6 +34,12 @@ schedules::Plan stand_in(const Facts& facts, const KernelProfile& kernel) {
   return plan;
 }
 
+simulator::LeastParts in_order(Order order, simulator::LeastParts parts) {
+  using Ends = simulator::LeastParts::Ends;
+  if (order == Order::longest_first && parts.ends == Ends::any) parts.ends = Ends::longest_first;
+  return parts;
+}
+
 }  // namespace
 
 Facts facts_of(const Workload& workload, const Machine& machine, simulator::L2State l2) {
@@ -222,16 +228,6 @@ Bound KernelBounds::bound_of(const Pieces& pieces, const simulator::LeastParts& 
   const std::int64_t fewest = pieces.whole > 0 ? 1 : schedules::ceil_div(facts_.shortest, pieces.tokens);
   return bound_of(parts, merge_seconds(fewest, merging), most);
 }
-
-namespace {
-
-simulator::LeastParts in_order(Order order, simulator::LeastParts parts) {
-  using Ends = simulator::LeastParts::Ends;
-  if (order == Order::longest_first && parts.ends == Ends::any) parts.ends = Ends::longest_first;
-  return parts;
-}
-
-}  // namespace
 
 Bound KernelBounds::whole(Order order) {
   if (facts_.outputs == 0) return {};
