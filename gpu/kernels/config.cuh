@@ -114,10 +114,12 @@ struct Config {
 
   /// CTAs per SM that the compiler keeps registers for: what shared memory allows (227 KB, 1 KB reserved for each), as
   /// long as 160 registers are left to a thread (128 without rings), or 200 where plans are any: with fewer these
-  /// spill, which makes small lists a fifth slower (docs/kernels.md, "Versions").
+  /// spill, which makes small lists a fifth slower (docs/kernels.md, "Versions"). A warp's registers lie in one of an
+  /// SM's four parts of 16,384: five CTAs of two warps leave three warps to one of these, and so 168 registers each.
   static constexpr int kLeastRegisters = kParts_ ? 128 : kSingleItem ? 160 : 200;
   static constexpr int kSharedCtas = 227 * 1024 / (shared_bytes(1) + 1024);
-  static constexpr int kRegisterCtas = 65536 / (kThreads * kLeastRegisters);
+  static constexpr int kRegisterWarps = 4 * (16384 / (32 * kLeastRegisters));
+  static constexpr int kRegisterCtas = kRegisterWarps / kWarps;
   static constexpr int kResident = kSharedCtas < kRegisterCtas ? (kSharedCtas > 0 ? kSharedCtas : 1) : kRegisterCtas;
 
   static_assert(kQueryDim % 64 == 0 && kTokens % 16 == 0);

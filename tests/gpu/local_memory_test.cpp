@@ -75,7 +75,7 @@ TEST_F(LocalMemory, NoFurtherKernelSpills) {
       {"d64 32 rows, 4 warps", 80},
       {"d64 32 rows, 4 warps, masked", 136},
       {"d64 32 rows, 4 warps, waits, masked", 64},
-      {"d128 8 rows, 2 warps", 168},
+      {"d128 8 rows, 2 warps", 8},
       {"d128 8 rows, 4 warps", 8},
       {"d128 8 rows, 4 warps, masked", 16},
       {"d128 16 rows, 2 warps", 8},
