@@ -115,9 +115,9 @@ class Collector {
     add_pieces(bounds);
     // Of 900 choices measured none was LeanAttention in clusters. Pairs have one item to a list.
     if (kernel.cluster > 1 || kernel.kv_heads > 1) return;
-    // Of long items with masks warps that share them may be the faster ones.
-    const bool long_and_masked = !facts_.single_query && facts_.longest > kShortContext;
-    if (kernel.warps_alone || long_and_masked || !rows_alone_.contains(kernel.most_rows)) add_long_lists(bounds);
+    // Of items with masks warps that share them may be the faster ones.
+    const bool no_others = !rows_alone_.contains(kernel.most_rows);
+    if (kernel.warps_alone || no_others || !facts_.single_query) add_long_lists(bounds);
     if (splits_do()) return;
     add_others(bounds);
   }
