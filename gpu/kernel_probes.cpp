@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "gpu/compiled_kernels.h"
 #include "gpu/decode.h"
+#include "gpu/probe_runs.h"
 #include "gpu/sm_partition.h"
 #include "schedules/schedules.h"
 
@@ -21,30 +22,9 @@ namespace {
 using schedules::Plan;
 using workloads::Workload;
 
-constexpr std::int32_t kTileKv = 16;  ///< plans cut anywhere that a round ends
-
 /// Of the probes with K and V in DRAM: between two uses of a copy, more than an L2 keeps; and the launches are many.
 constexpr std::int64_t kColdBytes = 128'000'000;
 constexpr std::int32_t kColdReplays = 5;
-
-/// All requests of the workload in one list, or each in one of its own.
-Plan plan_of(const Workload& workload, const KernelConfig& config, bool one_list) {
-  schedules::Grid grid;
-  grid.sms = one_list ? 1 : static_cast<std::int32_t>(workload.requests.size());
-  grid.tile_q = 8 * config.row_tiles;
-  grid.tile_kv = kTileKv;
-  return schedules::make_plan(one_list ? "lean+last_arriver" : "fixed-split:1", workload, grid);
-}
-
-Plan split_plan(const Workload& workload, const KernelConfig& config, std::int32_t parts, ProbeKind kind) {
-  schedules::Grid grid;
-  grid.sms = parts * static_cast<std::int32_t>(workload.requests.size());
-  grid.tile_q = 8 * config.row_tiles;
-  grid.tile_kv = kTileKv;
-  if (kind == ProbeKind::host) return schedules::make_plan("lean", workload, grid);
-  const char* merge = kind == ProbeKind::kernel || kind == ProbeKind::lone_kernel ? "+kernel" : "+last_arriver";
-  return schedules::make_plan(fmt::format("fixed-split:{}{}", parts, merge), workload, grid);
-}
 
 double seconds_of(const Workload& workload, const Plan& plan, const KernelConfig& config, bool any_plan,
                   const MeasureOptions& options) {
@@ -87,8 +67,9 @@ class ConfigProbes {
   void run_full() {
     const std::int32_t workers = resident();
     for (const std::int32_t rounds : {probe_.config.stages, probe_.config.stages + 8}) {
-      const Workload w = workload(workers, rounds * round_);
-      report(ProbeKind::full, rounds * round_, seconds(w, even_lists(w, workers), true), true);
+      probe_.count = rounds * round_;
+      const ProbeRun run = full_sms_run(probe_, workers);
+      report(ProbeKind::full, probe_.count, seconds(run.workload, run.plan, true), true);
     }
   }
 
@@ -144,7 +125,7 @@ class ConfigProbes {
     MeasureOptions options = options_;
     options.bytes_per_cycle = kColdBytes;
     options.replays = std::min(options.replays, kColdReplays);
-    report(ProbeKind::cold, tokens, seconds(w, plan_of(w, probe_.config, false), any_plan, options), any_plan);
+    report(ProbeKind::cold, tokens, seconds(w, lists_of_one(w, probe_.config), any_plan, options), any_plan);
   }
 
   /// What a ring takes in from DRAM, after its first rounds.
@@ -173,7 +154,7 @@ class ConfigProbes {
     for (const std::int32_t items : {2, 6}) {
       Workload w = workload(items, round_);
       w.geometry.query_heads = 1;
-      report(ProbeKind::row_items, items, seconds(w, plan_of(w, probe_.config, true), false), true);
+      report(ProbeKind::row_items, items, seconds(w, even_lists(w, probe_.config, 1), false), true);
     }
   }
 
@@ -192,12 +173,13 @@ class ConfigProbes {
 
   /// A list for each request of the workload.
   void time_lists(ProbeKind kind, std::int32_t count, const Workload& w, bool any_plan) {
-    report(kind, count, seconds(w, plan_of(w, probe_.config, false), any_plan), any_plan);
+    report(kind, count, seconds(w, lists_of_one(w, probe_.config), any_plan), any_plan);
   }
 
   void time(ProbeKind kind, std::int32_t count, std::int32_t items, std::int32_t tokens, bool any_plan) {
     const Workload w = workload(items, tokens);
-    report(kind, count, seconds(w, plan_of(w, probe_.config, items > 1), any_plan), any_plan || items > 1);
+    const Plan plan = items > 1 ? even_lists(w, probe_.config, 1) : lists_of_one(w, probe_.config);
+    report(kind, count, seconds(w, plan, any_plan), any_plan || items > 1);
   }
 
   /// Of one round, of the first one of each stage, and of eight more.
@@ -214,7 +196,7 @@ class ConfigProbes {
       Workload w = workload(items, round_);
       w.geometry.causal = false;
       w.geometry.window = round_;
-      const Plan plan = plan_of(w, probe_.config, true);
+      const Plan plan = even_lists(w, probe_.config, 1);
       report(ProbeKind::unhidden, items, seconds(w, plan, false), true);
     }
   }
@@ -224,7 +206,7 @@ class ConfigProbes {
     Workload w = workload(1, std::max(round_, rows));
     w.geometry.query_heads = 1;
     w.requests.front().query_len = rows;
-    report(ProbeKind::queries, rows, seconds(w, plan_of(w, probe_.config, false), true), true);
+    report(ProbeKind::queries, rows, seconds(w, lists_of_one(w, probe_.config), true), true);
   }
 
   void single_item_merges(std::initializer_list<std::int32_t> all_parts) {
@@ -253,30 +235,17 @@ class ConfigProbes {
   void queue() {
     for (const std::int32_t lists : {2, 6}) {
       const Workload w = workload(lists, round_);
-      const Plan plan = schedules::make_plan("fa3", w, grid_of(1));
+      const Plan plan = schedules::make_plan("fa3", w, probe_grid(probe_.config, 1));
       report(ProbeKind::queue, lists, seconds(w, plan, true), true);
     }
   }
 
-  schedules::Grid grid_of(std::int32_t ctas) const {
-    schedules::Grid grid;
-    grid.sms = ctas;
-    grid.tile_q = 8 * probe_.config.row_tiles;
-    grid.tile_kv = kTileKv;
-    return grid;
-  }
-
   std::int32_t resident() const { return residency(workload(1, kFewTokens), probe_.config).workers; }
-
-  /// As many requests in each list, the rows of a request together.
-  Plan even_lists(const Workload& w, std::int32_t lists) const {
-    return schedules::make_plan("lean+last_arriver", w, grid_of(lists));
-  }
 
   void crowd() {
     for (const std::int32_t items : {2, 6}) {
       const Workload w = workload(items * resident(), kFewTokens);
-      report(ProbeKind::crowd, items, seconds(w, even_lists(w, resident()), false), true);
+      report(ProbeKind::crowd, items, seconds(w, even_lists(w, probe_.config, resident()), false), true);
     }
   }
 
@@ -292,7 +261,7 @@ class ConfigProbes {
     for (const std::int32_t waves : {2, 6}) {
       Workload w = workload(waves * workers, kFewTokens);
       w.geometry.query_heads = query_heads;
-      const Plan plan = schedules::make_plan(schedule, w, grid_of(waves * workers));
+      const Plan plan = schedules::make_plan(schedule, w, probe_grid(probe_.config, waves * workers));
       report(kind, waves, seconds(w, plan, false), false);
     }
   }
@@ -305,7 +274,7 @@ class ConfigProbes {
   }
 
   void boxes() {
-    schedules::Grid grid = grid_of(1);
+    schedules::Grid grid = probe_grid(probe_.config, 1);
     grid.tile_q *= 2;
     for (const std::int32_t rounds : {probe_.config.stages, probe_.config.stages + 8}) {
       Workload w = workload(1, rounds * round_);
@@ -333,26 +302,6 @@ std::string to_string(ProbeKind kind) {
 
 std::int32_t round_tokens(const KernelConfig& config) {
   return config.cluster * config.warps * config.tokens;
-}
-
-Workload probe_workload(std::int32_t head_dim, std::int32_t rows, bool paged, bool masked, std::int32_t items,
-                        std::int32_t tokens) {
-  Workload w;
-  w.name = fmt::format("probe-{}x{}", items, tokens);
-  const std::int32_t queries = masked ? 2 : 1;
-  w.geometry.query_heads = rows / queries;
-  w.geometry.kv_heads = 1;
-  const bool latent = head_dim == kLatentDim;
-  w.geometry.head_dim = head_dim;
-  w.geometry.value_dim = latent ? 512 : head_dim;
-  w.geometry.kind = latent ? workloads::AttentionKind::mla : workloads::AttentionKind::mqa;
-  w.geometry.causal = masked;
-  if (paged) {
-    w.kv.layout = workloads::KvLayout::paged;
-    w.kv.page_size = 16;
-  }
-  for (std::int32_t i = 0; i < items; ++i) w.requests.push_back({queries, tokens});
-  return w;
 }
 
 void probe_kernels(std::int32_t head_dim, bool paged, bool masked, const MeasureOptions& options,

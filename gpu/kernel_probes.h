@@ -83,8 +83,4 @@ void probe_kernels(std::int32_t head_dim, bool paged, bool masked, const Measure
 void probe_full_sms(std::int32_t head_dim, bool paged, bool masked, const MeasureOptions& options,
                     const std::function<void(const KernelProbe&)>& found);
 
-/// Workload that the probes of a config of `rows` rows run on: `items` requests of `tokens` tokens, one KV head.
-workloads::Workload probe_workload(std::int32_t head_dim, std::int32_t rows, bool paged, bool masked,
-                                   std::int32_t items, std::int32_t tokens);
-
 }  // namespace splitwave::gpu

@@ -147,6 +147,7 @@ void Engine::begin_item(Slot& slot, std::int32_t index, double time, double lead
       lead += entry == Entry::prefetched ? queue_seconds(bytes, start) + stop_seconds(bytes, start)
                                          : fill_seconds(bytes, start);
       if (entry == Entry::first && slot.list >= first_wave_) lead += later_start_seconds(slot.list, lead, bytes, start);
+      if (entry == Entry::first && slot.list < first_wave_) lead += full_sm_seconds(slot, bytes);
       if (drifts_ && slot.list < first_wave_) slot.bytes += out_of_step_bytes(index, lead, start.share);
       bytes_to_read_ += w * (slot.bytes - bytes);
       result_->slot_seconds.ramp += w * lead;

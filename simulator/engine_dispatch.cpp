@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How lists reach slots: the first wave, groups of SMs that are alike, and lists that wait.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 
@@ -135,6 +136,18 @@ void Engine::make_groups(std::int32_t first_wave) {
   }
 }
 
+/// What the start of a list of the first wave takes longer as far as its SM is full, of CTAs with tokens, and a first
+/// item of less than a window has the others' rounds beside its own.
+double Engine::full_sm_seconds(const Slot& slot, double bytes) const {
+  if (options_.ctas_per_sm < 2 || kernel_->full_sm_seconds <= 0) return 0;
+  const auto first = slots_.begin() + groups_[static_cast<std::size_t>(slot.group)].first_slot;
+  const auto reading = std::count_if(first, first + options_.ctas_per_sm, [](const Slot& one) { return one.reads; });
+  const double full = static_cast<double>(reading - 1) / (options_.ctas_per_sm - 1);
+  const double round = kernel_->tile_tokens * work_->bytes_per_token;
+  const double rounds = std::ceil(bytes / round) * round / work_->law.bytes_in_flight;
+  return full * std::min(1.0, rounds) * kernel_->full_sm_seconds;
+}
+
 void Engine::start_first_wave() {
   const std::int32_t per_sm = options_.ctas_per_sm;
   const std::int32_t first_wave = std::min(plan_->lists(), resident_ctas());
@@ -178,9 +191,8 @@ void Engine::start_first_wave() {
       work_->start_seconds(lone, busy_.reading, machine_->sms * per_sm) + options_.worker_prologue_seconds;
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     const std::int32_t list = slots_[slot].list;
-    if (list >= 0) {
-      start_list(static_cast<std::int32_t>(slot), list, now_, lead, Entry::first);
-    }
+    if (list < 0) continue;
+    start_list(static_cast<std::int32_t>(slot), list, now_, lead, Entry::first);
   }
 }
 

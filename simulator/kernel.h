@@ -118,6 +118,7 @@ struct KernelProfile {
   double spread_start_seconds = 0;  ///< more of the first prologue for each doubling of the CTAs that read: one of many
                                     ///< is far from its data
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
+  double full_sm_seconds = 0;  ///< more of the first prologue where its SM holds as many CTAs as fit; of fewer a share
   double later_start_seconds = 0;  ///< more of the prologue in the place of a CTA that has ended, among others' ends
   double queue_list_seconds = 0;   ///< for a worker to take a list from a queue and begin anew
   bool reads_table = false;        ///< the first item is looked up in memory, which is cold if K and V are
@@ -129,6 +130,7 @@ struct KernelProfile {
   double paged_item_seconds = 0;          ///< more of item_seconds with paged K and V
   double paged_item_crowded_seconds = 0;  ///< more of item_crowded_seconds there
   double paged_crowded = 0;               ///< times crowded_clocks there. 0: as the chain
+  double paged_full_sm_seconds = 0;       ///< in place of full_sm_seconds there
   std::int32_t merge_batch_splits = 0;    ///< partials that a merge asks for at a time; 0: all
   std::int32_t merge_rows = 0;     ///< of a partial that a waiting CTA loads, of its own tile or of those behind it
   double merge_batch_seconds = 0;  ///< of each further batch

@@ -142,6 +142,8 @@ void read_config(KernelVariant& variant, Reader read) {
   read.ns(kernel.spread_start_seconds, "spread_start");
   read.ns(kernel.crowd_start_seconds, "crowd_start");
   read.ns(kernel.single_item_crowd_start_seconds, "single_item_crowd_start");
+  read.ns(kernel.full_sm_seconds, "full_sm");
+  read.ns(kernel.paged_full_sm_seconds, "paged_full_sm");
   read.ns(kernel.edge_seconds, "edge");
   read.ns(kernel.edge_query_seconds, "edge_per_query");
   read.ns(kernel.queue_list_seconds, "queue_list");

@@ -176,6 +176,8 @@ LeastParts LeastTime::parts(std::int64_t ctas, double further_start) const {
   const double reading = std::max(0.0, first_wave - static_cast<double>(unread_));
   const double lone = first_prologue_seconds(machine_, kernel_) + work_.cold_seconds + work_.table_seconds;
   parts.start_seconds += work_.start_seconds(lone, reading, slots);
+  const double others = (reading / machine_.sms - 1) / std::max(1, per_sm_ - 1);
+  parts.full_sm_seconds = std::clamp(others, 0.0, 1.0) * kernel_.full_sm_seconds;
   // What some streams have less others have more, but for one place too many, or places that nobody takes.
   const auto lists = static_cast<double>(lists_);
   const double drifting = drifting_share();
@@ -207,7 +209,7 @@ double LeastParts::expected(double merge) const {
     for (const double part : {all_seconds, slots_seconds, longest_seconds}) sum += std::pow(part / after, power);
     after *= std::pow(sum, 1 / power);
   }
-  return std::max(start_seconds + after + merge, issue_seconds);
+  return std::max(start_seconds + full_sm_seconds + after + merge, issue_seconds);
 }
 
 }  // namespace splitwave::simulator

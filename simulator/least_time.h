@@ -25,6 +25,7 @@ struct LeastParts {
   double all_seconds = 0;    ///< after it: until all bytes are there, or all arithmetic is done, at the machine's rate
   double slots_seconds = 0;  ///< after it: until all lists, one after the other in as many places as there are
   double longest_seconds = 0;  ///< after it: of the longest list
+  double full_sm_seconds = 0;  ///< besides, as far as SMs are full at the start, which some lists may not meet
   double issue_seconds = 0;    ///< from the launch: until SMs have given their time to all CTAs that hold their items
   /// How lists end: together, as they start at once; or after others in their places, the longest of them first or in
   /// any order.

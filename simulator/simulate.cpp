@@ -63,13 +63,9 @@ Breakdown finish_breakdown(const Breakdown& slot_seconds, const MergeCost& merge
   return parts;
 }
 
-/// A slower clock is not looked at where what it makes longer is made so by less than this share of all. The order in
-/// which CTAs end, which no prediction knows, changes as much.
+/// A slower clock is not looked at where a plan is expected to take longer by less than this share: to run a plan a
+/// second time takes as long as the first, and the order in which CTAs end, which no prediction knows, changes as much.
 constexpr double kSameClock = 0.002;
-
-double clocked_seconds(const Breakdown& parts) {
-  return parts.ramp + parts.compute;
-}
 
 /// Time of what DRAM must move at its peak: K and V as counted, Q and the output once. Beside long queries Q and the
 /// output are as much as K and V, and no stream carries them.
@@ -209,9 +205,11 @@ std::optional<Timeline> Simulation::run_from(std::int32_t first_gpc, double limi
   }
   timeline.breakdown = finish_breakdown(result.slot_seconds, merge, all, timeline.seconds);
   const double clock = clock_share(workload_, plan_, timeline, machine_, kernel_);
-  if ((1 - clock) * clocked_seconds(timeline.breakdown) > kSameClock * timeline.seconds) {
+  if (1 - clock > kSameClock) {
     const Machine slower = with_overrides(machine_, {.clock_hz = clock * machine_.clock_hz});
-    return Simulation(workload_, plan_, slower, kernel_, options_).run_from(first_gpc, limit_seconds);
+    Simulation at_clock(workload_, plan_, slower, kernel_, options_);
+    const bool differs = at_clock.expected_seconds() > (1 + kSameClock) * expected_seconds();
+    if (differs) return at_clock.run_from(first_gpc, limit_seconds);
   }
   if (options_.spans) timeline.spans = result.spans;
   for (schedules::Span& span : timeline.spans) {

@@ -225,10 +225,11 @@ std::string own_kernels(const simulator::Machine& machine) {
       simulator::own_kernel(names_none && is_shipped ? simulator::load_machine(kind) : machine));
 }
 
-/// The kernels' own constants.
+/// The kernels' own constants, on the machine that the calibration's file says.
 void derive_kernels(Work& work, const std::vector<gpu::KernelProbe>& probes) {
+  const simulator::Machine calibrated = simulator::parse_machine(work.result.file, work.result.machine_name);
   work.result.kernel_file = changed_kernel_file(own_kernels(work.machine), gather(probes, device_resources),
-                                                probe_base(work.result.points, work.machine, work.source));
+                                                probe_base(work.result.points, work.machine, work.source), calibrated);
 }
 
 void calibrate_placement(Work& work) {
@@ -327,10 +328,10 @@ Calibration calibrate_cuda(const std::string& like) {
   add_clocks(loads, work.source, work.result);
   add_energy(loads, work.source, work.result);
   probe_all_full_sms(work, probes);
-  derive_kernels(work, probes);
   work.result.machine_name = work.machine.name + "-calibrated";
   work.result.file = changed_machine_file(simulator::machine_text(base), base, work.result.machine_name,
                                           work.machine.title + " (calibrated)", work.result.constants);
+  derive_kernels(work, probes);
   return work.result;
 }
 

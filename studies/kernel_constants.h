@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "gpu/kernel_probes.h"
+#include "simulator/machine.h"
 
 namespace splitwave::studies {
 
@@ -51,8 +52,9 @@ struct ProbeBase {
 };
 
 /// The kernel file `text` with these variants in place of those that have a config, but for configs of teams
-/// (gpu/team.h) of which none is here: a device does not run all kernels. Throws InputError if it is none.
+/// (gpu/team.h) of which none is here: a device does not run all kernels. machine: with the constants of the same
+/// calibration; it predicts what full SMs would take by all other constants. Throws InputError if it is none.
 std::string changed_kernel_file(const std::string& text, const std::vector<ProbedConfig>& configs,
-                                const ProbeBase& base);
+                                const ProbeBase& base, const simulator::Machine& machine);
 
 }  // namespace splitwave::studies

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "gpu/probe_runs.h"
 #include "simulator/clusters.h"
 #include "simulator/kernel.h"
 #include "studies/bandwidth_fit.h"
@@ -178,7 +179,7 @@ ProbeBase probe_base(const std::vector<CalibrationPoint>& points, const simulato
 std::string recalibrated_kernels(const std::vector<CalibrationPoint>& points, const simulator::Machine& machine,
                                  const std::string& source, const std::string& text) {
   return changed_kernel_file(text, gather(probes_of(points), KnownResources(machine, text)),
-                             probe_base(points, machine, source));
+                             probe_base(points, machine, source), machine);
 }
 
 }  // namespace splitwave::studies

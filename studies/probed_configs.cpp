@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "gpu/probe_runs.h"
 #include "studies/kernel_constants.h"
 
 namespace splitwave::studies {

@@ -32,11 +32,13 @@ MORE_ARROWS = {
     "studies/calibrate_power.cpp": ["gpu"],
     "studies/calibrate_power.h": ["gpu"],
     "studies/calibration_work.h": ["gpu"],
+    "studies/full_sms.cpp": ["gpu"],
     "studies/kernel_constants.cpp": ["gpu"],
     "studies/kernel_constants.h": ["gpu"],
     "studies/kernel_points.cpp": ["gpu"],
     "studies/kernel_points.h": ["gpu"],
     "studies/measure_cuda.cpp": ["gpu"],
+    "studies/probed_configs.cpp": ["gpu"],
     "cli/program.cpp": ["gpu"],
 }
 # Folders that hold sources and have no arrows: tests use everything.

@@ -17,6 +17,7 @@ namespace {
 
 using gpu::ProbeKind;
 
+const simulator::Machine kH200 = simulator::load_machine("h200");
 constexpr double kNs = 1e-9;
 constexpr double kLaunch = 600, kLatency = 350, kEmptyAny = 2500, kEmptySingle = 1500, kChainAny = 400,
                  kChainSingle = 440, kItem = 900, kMerge = 1500, kPerSplit = 90, kBatch = 600, kList = 1300,
@@ -154,10 +155,9 @@ ProbeBase base_of_probes() {
 /// The profile that a kernel file with the config's constants gives.
 simulator::KernelProfile profile_of(const ProbedConfig& probed, const char* workload,
                                     const ProbeBase& base = base_of_probes()) {
-  const std::string file = changed_kernel_file(simulator::kernel_text("splitwave"), {probed}, base);
+  const std::string file = changed_kernel_file(simulator::kernel_text("splitwave"), {probed}, base, kH200);
   const simulator::KernelFamily family = simulator::parse_kernel(file, "file");
-  auto all = simulator::alternatives(family, workloads::parse_spec(workload), simulator::load_machine("h200"),
-                                     simulator::kAnyRows);
+  auto all = simulator::alternatives(family, workloads::parse_spec(workload), kH200, simulator::kAnyRows);
   const auto other = [&](const simulator::KernelProfile& kernel) { return kernel.config != to_string(probed.config); };
   std::erase_if(all, other);
   EXPECT_EQ(all.size(), 1U);
@@ -177,7 +177,7 @@ TEST(KernelConstants, WhatTheDeviceDoesNotRunIsKept) {
   const std::vector<std::string> before = configs_of(shipped);
   ProbeBase base;
   base.source = "a test";
-  const std::vector<std::string> after = configs_of(changed_kernel_file(shipped, {probed_config()}, base));
+  const std::vector<std::string> after = configs_of(changed_kernel_file(shipped, {probed_config()}, base, kH200));
   const auto of_team = [](const std::vector<std::string>& configs, char team) {
     return std::count_if(configs.begin(), configs.end(),
                          [&](const std::string& config) { return config.size() > 2 && config[2] == team; });
@@ -392,7 +392,7 @@ TEST(KernelConstants, OfMergesAreThoseOfTheSameConfigWithoutMasks) {
 }
 
 TEST(KernelConstants, RefuseAFileThatIsNone) {
-  EXPECT_THROW(changed_kernel_file("[]", {}, {}), base::InputError);
+  EXPECT_THROW(changed_kernel_file("[]", {}, {}, kH200), base::InputError);
 }
 
 }  // namespace

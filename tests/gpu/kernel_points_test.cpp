@@ -101,6 +101,31 @@ TEST(KernelPoints, TheShippedConstantsAreOfThePointsBesideThem) {
   }
 }
 
+/// What the probes of full SMs take beyond what the other constants predict is their constant, if it is more.
+TEST(KernelPoints, FullSmsSayWhatStartsTakeLonger) {
+  const std::vector<CalibrationPoint> shipped = read_points(SPLITWAVE_SOURCE_DIR "/docs/gpu/h200_microbenchmarks.csv");
+  const auto full_sm = [&](double more_ns) {
+    std::vector<CalibrationPoint> points = shipped;
+    for (CalibrationPoint& point : points) {
+      if (point.benchmark == "r8g4s2t16c1_d128_full_any") point.value += more_ns;
+    }
+    const simulator::KernelFamily family =
+        simulator::parse_kernel(recalibrated_kernels(points, simulator::load_machine("h200-calibrated"), "a test",
+                                                     simulator::kernel_text(std::string(simulator::kOwnKernel))),
+                                "file");
+    for (const simulator::KernelVariant& variant : family.variants) {
+      const simulator::KernelProfile& kernel = variant.kernel;
+      if (kernel.config == "r8g4s2t16" && variant.head_dim_least == 128 && !kernel.masked)
+        return kernel.full_sm_seconds;
+    }
+    return -1.0;
+  };
+  const double as_shipped = full_sm(0);
+  EXPECT_GT(as_shipped, 500e-9);
+  EXPECT_NEAR(full_sm(100), as_shipped + 100e-9, 0.1e-9);
+  EXPECT_EQ(full_sm(-2000), 0);
+}
+
 /// A calibration of one's own names no kernel file, and has the registers of its kind's.
 TEST(KernelPoints, AreOfTheSameResourcesByAMachineOfOnesOwn) {
   std::string machine = simulator::machine_text("h100-sxm-calibrated");

@@ -114,5 +114,34 @@ TEST(Probes, ListsMergesAndQueuesAreGivenBack) {
   }
 }
 
+// On eight SMs, by full_sm, which takes what the other constants leave, where it is not less than nothing.
+TEST(Probes, FullSmsAreGivenBack) {
+  const KernelFamily family = load_kernel(std::string(kOwnKernel));
+  const Machine few = with_overrides(load_machine("h200-calibrated"), {.sms = 8});
+  std::ifstream file(SPLITWAVE_SOURCE_DIR "/docs/gpu/h200_microbenchmarks.csv");
+  const std::regex row(R"((r\d[wag]\ds\dt\d+)c1_d(64|128|256)_(paged_)?full_any,(\d+),[^,]*,[^,]*,([^,]*),ns,.*)");
+  std::smatch part;
+  int found = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (!std::regex_match(line, part, row)) continue;
+    const Probe probe{part[1], std::stoi(part[2]), part[3].matched, "full", std::stoi(part[4]), std::stod(part[5])};
+    for (const KernelProfile& kernel : alternatives(family, workload_of(probe, 1, probe.count), few, kAnyRows)) {
+      if (kernel.config != probe.config + "c1") continue;
+      ++found;
+      schedules::Grid grid;
+      grid.sms = few.sms * ctas_per_sm(few, kernel);
+      grid.tile_q = probe.rows();
+      grid.tile_kv = 16;
+      const Workload w = workload_of(probe, grid.sms, probe.count);
+      const schedules::Plan plan = schedules::make_plan("lean+last_arriver", w, grid);
+      const KernelProfile any = with_costs_of(kernel, w, Lists::any);
+      const double ns = simulate(w, plan, few, any, {.l2 = L2State::warm}).seconds * 1e9;
+      EXPECT_GT(ns, 0.999 * probe.nanoseconds) << line;
+      EXPECT_LT(ns, 1.025 * probe.nanoseconds) << line;
+    }
+  }
+  EXPECT_GT(found, 50);
+}
+
 }  // namespace
 }  // namespace splitwave::simulator

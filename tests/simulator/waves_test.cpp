@@ -107,6 +107,28 @@ TEST(Waves, ACtaInThePlaceOfAnEndedOneStartsLaterWhereAllAreAtTheirStarts) {
   EXPECT_EQ(more(1.25, 16), 0) << "at most one on an SM";
 }
 
+TEST(Waves, StartsTakeLongerOnAFullSmByTheRoundsOfTheirWindow) {
+  const Machine machine = load_machine("h200-calibrated");
+  workloads::Workload workload = workloads::parse_spec("h=64/1,d=128:1q1s128");
+  const auto more = [&](std::int32_t lists, std::int32_t tokens) {
+    workload.requests.assign(static_cast<std::size_t>(lists), {1, tokens});
+    KernelProfile with = kernel_of(workload, "r8g4s2t16c1", machine);
+    KernelProfile without = with;
+    without.full_sm_seconds = without.paged_full_sm_seconds = 0;
+    return seconds("fixed-split:1", with, workload, machine, L2State::warm) -
+           seconds("fixed-split:1", without, workload, machine, L2State::warm);
+  };
+  const KernelProfile kernel = kernel_of(workload, "r8g4s2t16c1", machine);
+  ASSERT_GT(kernel.full_sm_seconds, 500e-9);
+  EXPECT_EQ(more(132, 128), 0) << "one on each SM";
+  EXPECT_NEAR(more(264, 128), kernel.full_sm_seconds, 1e-12);
+  EXPECT_NEAR(more(264, 1024), kernel.full_sm_seconds, 1e-12);
+  EXPECT_NEAR(more(264, 30), kernel.full_sm_seconds / 2, 1e-12) << "one round of two";
+  workload.kv.layout = workloads::KvLayout::paged;
+  workload.kv.page_size = 64;
+  EXPECT_NEAR(more(264, 128), kernel.paged_full_sm_seconds, 1e-12);
+}
+
 TEST(Waves, RowsThatAreNotThereDelayNoStart) {
   const Machine machine = load_machine("h200-calibrated");
   const auto more = [&](const char* spec) {
