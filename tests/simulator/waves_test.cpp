@@ -129,6 +129,23 @@ TEST(Waves, StartsTakeLongerOnAFullSmByTheRoundsOfTheirWindow) {
   EXPECT_NEAR(more(264, 128), kernel.paged_full_sm_seconds, 1e-12);
 }
 
+TEST(Waves, WarpsWithPartsOfAListAllBeginOnAFullSm) {
+  const Machine machine = load_machine("h200-calibrated");
+  workloads::Workload workload = workloads::parse_spec("h=16/1,d=128:1q1s32");
+  const auto more = [&](const char* config, std::int32_t items) {
+    workload.requests.assign(static_cast<std::size_t>(264 * items), {1, 32});
+    KernelProfile with = kernel_of(workload, config, machine);
+    KernelProfile without = with;
+    without.full_sm_seconds = 0;
+    const double longer = seconds("lean+last_arriver", with, workload, machine, L2State::warm) -
+                          seconds("lean+last_arriver", without, workload, machine, L2State::warm);
+    return longer / with.full_sm_seconds;
+  };
+  EXPECT_NEAR(more("r2a4s2t16c1", 4), 1, 1e-6) << "128 tokens, two rounds of two";
+  EXPECT_NEAR(more("r2a4s2t16c1", 2), 0.5, 1e-6) << "one round";
+  EXPECT_NEAR(more("r2w4s2t16c1", 4), 0.5, 1e-6) << "the first item's one";
+}
+
 TEST(Waves, RowsThatAreNotThereDelayNoStart) {
   const Machine machine = load_machine("h200-calibrated");
   const auto more = [&](const char* spec) {
