@@ -78,9 +78,6 @@ constexpr double kEnough = 1.035;
 /// Mean tokens of an item up to which it is three steps of a warp at most.
 constexpr std::int64_t kShortItem = 48;
 
-/// CTAs to an SM up to which few SMs have a second one.
-constexpr double kFewSecondCtas = 1.3;
-
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
 /// Waves of equal lists between which a part of the second wave may all go to one side of the chip, and places to an SM
@@ -101,14 +98,13 @@ bool leaves_a_side_behind(const Prediction& one, double ctas_of_sm) {
 /// H100, kernels without rings in several waves of clusters of four and more took 8 % longer than predicted in the
 /// mean, rings in such clusters up to 10, and what was farthest behind but for these was a plan whose heads read K and
 /// V again. Of 13 shapes of heads of 64 elements, plans whose heads' rows would have to be asked for in step on SMs
-/// with several CTAs took 5 to 9 % longer, and so did single CTAs of one wave of which a few SMs have two. Of another
-/// 800 batches, on an H100 and an H200, ten in kernels without rings in several waves of clusters took 8 % longer, of
-/// two CTAs 6, of more 12; and the choice was least behind where lists of several items had to be 3 % faster. Of
-/// four judgements, 21 chosen lists of short items of a warp each took 11 % longer in the mean; 56 measured ones, which
-/// took 7 % longer, take 2 % since their rows are counted. Of the same judgements 42 chosen waves of clusters with
-/// several queries took 5 % longer, of single CTAs 2.5.
-/// Of 1,024 equal lists on 660 places, five to an SM, the last 364 went to the side of the chip that ended first: 17 %
-/// longer than reading K and V, where 5 were predicted, and 6 in kernels with three places to an SM.
+/// with several CTAs took 5 to 9 % longer. Of another 800 batches, on an H100 and an H200, ten in kernels without rings
+/// in several waves of clusters took 8 % longer, of two CTAs 6, of more 12; and the choice was least behind where lists
+/// of several items had to be 3 % faster. Of four judgements, 21 chosen lists of short items of a warp each took 11 %
+/// longer in the mean; 56 measured ones, which took 7 % longer, take 2 % since their rows are counted. Of the same
+/// judgements 42 chosen waves of clusters with several queries took 5 % longer, of single CTAs 2.5. Of 1,024 equal
+/// lists on 660 places, five to an SM, the last 364 went to the side of the chip that ended first: 17 % longer than
+/// reading K and V, where 5 were predicted, and 6 in kernels with three places to an SM.
 double cautious_seconds(const Prediction& one, const simulator::Machine& machine, bool has_pairs) {
   const simulator::KernelProfile& kernel = one.kernel;
   const schedules::Timeline& timeline = one.timeline;
@@ -121,7 +117,6 @@ double cautious_seconds(const Prediction& one, const simulator::Machine& machine
   if (from_dram > machine.l2_bytes && timeline.traffic.kv_l2_read > from_dram / 4) doubt += 0.05;
   const double ctas_of_sm = static_cast<double>(one.plan.ctas()) * kernel.cluster / kernel.kv_heads / machine.sms;
   if (has_pairs && kernel.kv_heads == 1 && ctas_of_sm > 1 && from_dram > machine.l2_bytes) doubt += 0.05;
-  if (kernel.cluster == 1 && ctas_of_sm > 1 && ctas_of_sm < kFewSecondCtas && timeline.waves <= 1) doubt += 0.04;
   if (kernel.cluster == 1 && kernel.most_tokens == 0 && leaves_a_side_behind(one, ctas_of_sm)) doubt += 0.06;
   const std::size_t items = one.plan.items.size();
   if (kernel.most_tokens == 0 && items > static_cast<std::size_t>(one.plan.lists())) {
