@@ -130,12 +130,12 @@ class Collector {
   void add_candidate(const std::string& schedule, const Bound& seconds) {
     all_.push_back({schedule, kernel_, seconds, kCandidateTileTokens});
   }
-  /// In which so many lists begin, of one item each: where not all are resident the longest first, so that none of them
-  /// is left to the end. Not in clusters, which measured no faster so (docs/kernels.md).
-  Order order_of(std::int64_t lists) const {
-    const std::int64_t ctas = lists * schedules::ceil_div(facts_.rows, kernel_->most_rows);
+  /// In which pieces begin, a list each: of unlike length the longest first, so that none of them is left to the end,
+  /// and, where all are resident, none of the device's parts has more long ones than others. Not in clusters, which
+  /// measured no faster so (docs/kernels.md).
+  Order order_of_pieces() const {
     const bool single_rings = kernel_->most_tokens == 0 && kernel_->cluster == 1;
-    return !facts_.uniform && single_rings && ctas > workers_ ? Order::longest_first : Order::batch;
+    return !facts_.uniform && single_rings ? Order::longest_first : Order::batch;
   }
   static std::string pieces_named(std::int64_t tokens, Order order) {
     return fmt::format("{}:{}", order == Order::longest_first ? "longest-first" : "fixed-size", tokens);
@@ -144,7 +144,8 @@ class Collector {
   /// memory.
   void add_whole(KernelBounds& bounds) {
     add_candidate(pieces_named(whole_tokens_, Order::batch), bounds.whole());
-    if (order_of(facts_.outputs) == Order::batch) return;
+    const std::int64_t ctas = facts_.outputs * schedules::ceil_div(facts_.rows, kernel_->most_rows);
+    if (order_of_pieces() == Order::batch || ctas <= workers_) return;
     add_candidate(pieces_named(whole_tokens_, Order::longest_first), bounds.whole(Order::longest_first));
   }
   void add_named(const std::string& schedule, const Bound& seconds) {
@@ -237,7 +238,7 @@ class Collector {
     for (const Pieces& pieces : sizes_) {
       const double turns = facts_.tokens / pieces.tokens / static_cast<double>(workers_);
       if (turns > kMostPieces || (turns < kLeastPieces && pieces.tokens > sizes_.front().tokens)) continue;
-      const Order order = order_of(pieces.lists);
+      const Order order = order_of_pieces();
       add_merged(pieces_named(pieces.tokens, order), pieces.lists, schedules::ceil_div(facts_.longest, pieces.tokens),
                  bounds, [&](Merging merging) { return bounds.pieces(pieces, merging, order); });
     }

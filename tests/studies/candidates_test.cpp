@@ -112,7 +112,7 @@ TEST(Candidates, HeadsOfSeveralQueriesArePackedOrNot) {
   EXPECT_EQ(choose(workloads::parse_spec("h=9/3,d=128:1q6s544"), target).plan.schedule.rfind("fixed-split", 0), 0U);
 }
 
-TEST(Candidates, PiecesOfUnlikeRequestsBeginWithTheLongestWhereNotAllAreResident) {
+TEST(Candidates, PiecesOfUnlikeRequestsBeginWithTheLongest) {
   const Target target = own_kernels();
   const auto names = [&](const char* spec) {
     const workloads::Workload w = workloads::parse_spec(spec);
@@ -124,12 +124,11 @@ TEST(Candidates, PiecesOfUnlikeRequestsBeginWithTheLongestWhereNotAllAreResident
     }
     return of_rings;
   };
-  const std::set<std::string> many = names("h=32/8,d=128:200q1s600_30q1s5k");
-  EXPECT_TRUE(many.contains("longest-first:1024+last_arriver"));
-  EXPECT_FALSE(many.contains("fixed-size:1024+last_arriver"));
-  const std::set<std::string> few = names("h=32/8,d=128:1q1s600_2q1s5k");
-  EXPECT_TRUE(few.contains("fixed-size:1024+last_arriver"));
-  EXPECT_FALSE(few.contains("longest-first:1024+last_arriver"));
+  for (const char* spec : {"h=32/8,d=128:200q1s600_30q1s5k", "h=32/8,d=128:1q1s600_2q1s5k"}) {
+    const std::set<std::string> of_rings = names(spec);
+    EXPECT_TRUE(of_rings.contains("longest-first:1024+last_arriver")) << spec;
+    EXPECT_FALSE(of_rings.contains("fixed-size:1024+last_arriver")) << spec;
+  }
   for (const std::string& name : names("h=32/8,d=128:230q1s600")) EXPECT_NE(name.substr(0, 7), "longest") << name;
 }
 
