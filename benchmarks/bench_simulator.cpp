@@ -98,17 +98,7 @@ void choose(benchmark::State& state, bool ragged) {
 }
 
 BENCHMARK_CAPTURE(choose, uniform, false)->Arg(1)->Arg(8)->Arg(64)->Unit(benchmark::kMicrosecond);
-BENCHMARK_CAPTURE(choose, ragged, true)
-    ->Arg(2)
-    ->Arg(4)
-    ->Arg(8)
-    ->Arg(16)
-    ->Arg(32)
-    ->Arg(64)
-    ->Arg(128)
-    ->Arg(256)
-    ->Arg(512)
-    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(choose, ragged, true)->RangeMultiplier(2)->Range(2, 512)->Unit(benchmark::kMicrosecond);
 
 /// The same where a choice for such a batch is there already. The goal is 2 us.
 void choose_again(benchmark::State& state) {

@@ -196,7 +196,6 @@ void take_single_item_costs(const KernelProfile& kernel, const Workload& workloa
   result.prologue_seconds =
       kernel.single_item_prologue_seconds + (workloads::is_uniform(workload) ? 0 : kernel.table_seconds);
   result.crowd_start_seconds = kernel.single_item_crowd_start_seconds;
-  result.full_sm_seconds = 0;  // in crowd_start_seconds
   result.first_round_seconds = kernel.single_item_first_round_seconds;
   result.ring_refill_seconds = kernel.single_item_ring_refill_seconds;
   if (kernel.single_item_merge_seconds >= 0) {
@@ -233,8 +232,8 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
   const bool single = lists == Lists::single_items;
   result.reads_table = !single || !workloads::is_uniform(workload);
   const bool paged = workload.kv.layout == workloads::KvLayout::paged;
-  if (paged) result.full_sm_seconds = kernel.paged_full_sm_seconds;
-  if (kernel.cluster > 1) result.full_sm_seconds = 0;
+  result.full_sm_seconds = paged ? kernel.paged_full_sm_seconds : kernel.full_sm_seconds;
+  if (single || kernel.cluster > 1) result.full_sm_seconds = 0;  // of single items in crowd_start_seconds
   result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;
   if (takes_boxes(kernel, workload)) result.chain_clocks = kernel.box_chain_clocks;
   if (single) {

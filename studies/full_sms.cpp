@@ -6,21 +6,12 @@
 #include "gpu/probe_runs.h"
 #include "simulator/alternatives.h"
 #include "simulator/simulate.h"
+#include "studies/probe_times.h"
 
 namespace splitwave::studies {
 namespace {
 
 using gpu::KernelProbe;
-
-/// Of full SMs, items of the first round of each stage.
-const KernelProbe* find_probe(const ProbedConfig& config, bool paged) {
-  const std::int32_t tokens = config.config.stages * gpu::round_tokens(config.config);
-  for (const KernelProbe& probe : config.probes) {
-    const bool full = probe.kind == gpu::ProbeKind::full && probe.count == tokens;
-    if (full && probe.paged == paged && probe.config.cluster == 1) return &probe;
-  }
-  return nullptr;
-}
 
 /// As the probe's launch ran, by the kernel that runs any plan.
 double predicted_seconds(const KernelProbe& probe, const simulator::KernelProfile& kernel,
@@ -35,13 +26,20 @@ double predicted_seconds(const KernelProbe& probe, const simulator::KernelProfil
 
 std::optional<double> full_sm_seconds(const ProbedConfig& config, bool paged, const simulator::KernelFamily& family,
                                       const simulator::Machine& machine) {
-  const KernelProbe* const probe = find_probe(config, paged);
-  if (probe == nullptr) return std::nullopt;
-  const workloads::Workload workload = gpu::full_sms_run(*probe, 1).workload;
+  KernelProbe probe;
+  probe.config = config.config;
+  probe.config.cluster = 1;
+  probe.geometry = config.geometry;
+  probe.masked = config.masked;
+  probe.paged = paged;
+  probe.count = config.config.stages * gpu::round_tokens(probe.config);
+  const std::optional<double> measured_ns = ProbeTimes(config).find(1, true, gpu::ProbeKind::full, probe.count, paged);
+  if (!measured_ns) return std::nullopt;
+  const workloads::Workload workload = gpu::full_sms_run(probe, 1).workload;
   for (const simulator::KernelProfile& kernel :
        simulator::alternatives(family, workload, machine, simulator::kAnyRows)) {
-    if (kernel.config != to_string(probe->config)) continue;
-    return std::max(0.0, probe->seconds - predicted_seconds(*probe, kernel, machine));
+    if (kernel.config != to_string(probe.config)) continue;
+    return std::max(0.0, *measured_ns * 1e-9 - predicted_seconds(probe, kernel, machine));
   }
   return std::nullopt;
 }

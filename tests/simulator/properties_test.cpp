@@ -170,7 +170,7 @@ RC_GTEST_PROP(Simulator, MoreTokensAreNeverFasterInOneWave, ()) {
 /// more CTAs are other ones, behind other ports: of 50,000 draws up to 1.2 % faster.
 RC_GTEST_PROP(Simulator, EmptyCtasBehindTheOthersMakeNothingFaster, ()) {
   const Machine machine = load_machine(*rc::gen::elementOf(machine_names()));
-  const double placement = machine.gpc_of_sm.empty() ? 1 : 0.98;
+  const double placement = machine.gpc_of_sm.empty() ? 1 : 0.985;
   const std::string profile = *rc::gen::elementOf(kernel_names());
   const auto head_dim = *rc::gen::element(64, 128, 256);
   const auto ctas = *rc::gen::inRange(1, 2 * machine.sms);
