@@ -58,6 +58,7 @@ class ConfigProbes {
     if (probe_.masked) return;  // two queries have two tokens at least, and kernels for single items single queries
     row_items();
     for (const bool any_plan : {false, true}) cold(round_, any_plan);
+    for (const std::int32_t items : {2, 6}) cold_items(items);
     empty();
     merges();
     table();
@@ -70,6 +71,14 @@ class ConfigProbes {
       probe_.count = rounds * round_;
       const ProbeRun run = full_sms_run(probe_, workers);
       report(ProbeKind::full, probe_.count, seconds(run.workload, run.plan, true), true);
+    }
+    const bool by_query = probe_.config.team == Team::warps || probe_.config.team == Team::alone;
+    // Groups of warps mask scores, whatever queries they are of.
+    if (!probe_.masked || probe_.paged || !by_query) return;
+    for (const std::int32_t queries : {2, 8 * probe_.config.row_tiles}) {
+      probe_.count = queries;
+      const ProbeRun run = full_queries_run(probe_, workers);
+      report(ProbeKind::full_queries, queries, seconds(run.workload, run.plan, false), true);
     }
   }
 
@@ -126,6 +135,14 @@ class ConfigProbes {
     options.bytes_per_cycle = kColdBytes;
     options.replays = std::min(options.replays, kColdReplays);
     report(ProbeKind::cold, tokens, seconds(w, lists_of_one(w, probe_.config), any_plan, options), any_plan);
+  }
+
+  void cold_items(std::int32_t items) {
+    const Workload w = workload(items, round_);
+    MeasureOptions options = options_;
+    options.bytes_per_cycle = kColdBytes;
+    options.replays = std::min(options.replays, kColdReplays);
+    report(ProbeKind::cold_items, items, seconds(w, even_lists(w, probe_.config, 1), false, options), true);
   }
 
   /// What a ring takes in from DRAM, after its first rounds.
@@ -294,9 +311,9 @@ class ConfigProbes {
 
 std::string to_string(ProbeKind kind) {
   constexpr std::array<const char*, static_cast<std::size_t>(kLastProbeKind) + 1> kNames = {
-      "empty",  "item",        "items",    "unhidden", "queries",     "splits",   "host",
-      "kernel", "lone_kernel", "unmerged", "queue",    "short_items", "crowd",    "full",
-      "waves",  "row_waves",   "cold",     "table",    "boxes",       "row_items"};
+      "empty",       "item",     "items", "unhidden",    "queries",   "splits",    "host",         "kernel",
+      "lone_kernel", "unmerged", "queue", "short_items", "crowd",     "full",      "full_queries", "waves",
+      "row_waves",   "cold",     "table", "boxes",       "row_items", "cold_items"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 

@@ -16,31 +16,33 @@ namespace splitwave::gpu {
 
 /// The kinds of probes. A round is as many tokens as a worker's warps take at a time, one chunk each.
 enum class ProbeKind {
-  empty,        ///< one item without tokens
-  item,         ///< one item of `count` tokens: a round, one for each stage, and eight more
-  items,        ///< one list of `count` items of a round each
-  unhidden,     ///< masked: the same with a mask that hides nothing
-  queries,      ///< masked: one item of a round whose rows are `count` queries of one head
-  splits,       ///< one output in `count` parts of a round, merged by the last arriver
-  host,         ///< the same, merged by the CTA of the first part
-  kernel,       ///< outputs of `count` parts in kMergedLists lists, merged by a second kernel
-  lone_kernel,  ///< one output of `count` parts, merged by a second kernel
-  unmerged,     ///< `count` lists of a round each without merges
-  queue,        ///< `count` lists of a round each that one worker takes from a queue
-  short_items,  ///< one list of `count` items of 16 tokens
-  crowd,        ///< such a list in each worker that is resident
-  full,         ///< in each worker that is resident on kFullSms SMs an item of `count` tokens, K and V in L2
-  waves,        ///< `count` times as many lists of one item of few tokens as workers are resident, K and V in L2
-  row_waves,    ///< waves of items of one row
+  empty,         ///< one item without tokens
+  item,          ///< one item of `count` tokens: a round, one for each stage, and eight more
+  items,         ///< one list of `count` items of a round each
+  unhidden,      ///< masked: the same with a mask that hides nothing
+  queries,       ///< masked: one item of a round whose rows are `count` queries of one head
+  splits,        ///< one output in `count` parts of a round, merged by the last arriver
+  host,          ///< the same, merged by the CTA of the first part
+  kernel,        ///< outputs of `count` parts in kMergedLists lists, merged by a second kernel
+  lone_kernel,   ///< one output of `count` parts, merged by a second kernel
+  unmerged,      ///< `count` lists of a round each without merges
+  queue,         ///< `count` lists of a round each that one worker takes from a queue
+  short_items,   ///< one list of `count` items of 16 tokens
+  crowd,         ///< such a list in each worker that is resident
+  full,          ///< in each worker that is resident on kFullSms SMs an item of `count` tokens, K and V in L2
+  full_queries,  ///< masked: there a list of kEdgeItems items, of which the rows are of `count` queries
+  waves,         ///< `count` times as many lists of one item of few tokens as workers are resident, K and V in L2
+  row_waves,     ///< waves of items of one row
   /// An item of `count` tokens, K and V in DRAM: of a round; in single CTAs with rings also of the first round of each
   /// stage and of kStreamedRounds more, all by the kernel that runs any plan, too; without rings also of a chunk for
   /// each CTA.
   cold,
-  table,     ///< one of two items of different lengths, at most a round: items come from the table
-  boxes,     ///< one item of `count` tokens and twice the rows, whose two CTAs take the same keys in boxes
-  row_items  ///< items of one row
+  table,      ///< one of two items of different lengths, at most a round: items come from the table
+  boxes,      ///< one item of `count` tokens and twice the rows, whose two CTAs take the same keys in boxes
+  row_items,  ///< items of one row
+  cold_items  ///< items with K and V in DRAM
 };
-inline constexpr ProbeKind kLastProbeKind = ProbeKind::row_items;
+inline constexpr ProbeKind kLastProbeKind = ProbeKind::cold_items;
 /// The enumerator's own name, as files of points have it.
 std::string to_string(ProbeKind kind);
 
@@ -50,6 +52,9 @@ inline constexpr std::int32_t kFewTokens = 16;
 inline constexpr std::int32_t kStreamedRounds = 24;
 /// Of the probes of SMs that hold as many CTAs as they can: so few that L2's bandwidth does not limit them.
 inline constexpr std::int32_t kFullSms = 8;
+/// Of the probes of edges on full SMs: items of a list, and chunks of each item that not all of its queries see.
+inline constexpr std::int32_t kEdgeItems = 4;
+inline constexpr std::int32_t kEdgeChunks = 2;
 /// Of the probes of merge kernels: as in any batch, the slowest of many merges counts.
 inline constexpr std::int32_t kMergedLists = 128;
 

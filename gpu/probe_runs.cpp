@@ -62,4 +62,15 @@ ProbeRun full_sms_run(const KernelProbe& probe, std::int32_t workers) {
   return run;
 }
 
+ProbeRun full_queries_run(const KernelProbe& probe, std::int32_t workers) {
+  const std::int32_t rows = 8 * probe.config.row_tiles;
+  const std::int32_t tokens = round_tokens(probe.config) - probe.config.tokens + rows / 2;
+  ProbeRun run;
+  run.workload = probe_workload(probe.geometry.head_dim, rows, probe.paged, probe.masked, kEdgeItems * workers, tokens);
+  run.workload.geometry.query_heads = rows / probe.count;
+  for (workloads::Request& request : run.workload.requests) request.query_len = probe.count;
+  run.plan = even_lists(run.workload, probe.config, workers);
+  return run;
+}
+
 }  // namespace splitwave::gpu

@@ -37,4 +37,8 @@ struct ProbeRun {
 /// head dimension, masks and pages count besides.
 ProbeRun full_sms_run(const KernelProbe& probe, std::int32_t workers);
 
+/// Of full SMs with so many workers, with masks: for each a list of kEdgeItems items, whose rows are of `probe.count`
+/// queries. With as many queries as rows they hide part of the last kEdgeChunks chunks.
+ProbeRun full_queries_run(const KernelProbe& probe, std::int32_t workers);
+
 }  // namespace splitwave::gpu

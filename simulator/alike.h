@@ -9,7 +9,7 @@
 
 namespace splitwave::simulator {
 
-/// Whether two lists of the plan hold the same sequence of (tokens, cost, at an edge or not).
+/// Whether two lists of the plan hold the same sequence of (tokens, cost, chunks at an edge).
 inline bool alike(const schedules::Plan& plan, const Work& work, std::int32_t a, std::int32_t b) {
   const std::int32_t* begin = plan.cta_begin.data();
   const std::int32_t count = begin[a + 1] - begin[a];
@@ -18,7 +18,7 @@ inline bool alike(const schedules::Plan& plan, const Work& work, std::int32_t a,
   const schedules::Item* two = plan.items.data() + begin[b];
   for (std::int32_t i = 0; i < count; ++i) {
     if (one[i].tokens() != two[i].tokens() || work.cost_of(one[i]) != work.cost_of(two[i]) ||
-        work.at_edge(one[i]) != work.at_edge(two[i])) {
+        work.edge_chunks(one[i]) != work.edge_chunks(two[i])) {
       return false;
     }
   }

@@ -234,6 +234,7 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
   const bool paged = workload.kv.layout == workloads::KvLayout::paged;
   result.full_sm_seconds = paged ? kernel.paged_full_sm_seconds : kernel.full_sm_seconds;
   if (single || kernel.cluster > 1) result.full_sm_seconds = 0;  // of single items in crowd_start_seconds
+  result.edge_query_seconds = result.edge_chunk_seconds = 0;     // of two queries; as_run() counts a tile's
   result.chain_clocks = paged ? kernel.paged_chain_clocks : kernel.chain_clocks;
   if (takes_boxes(kernel, workload)) result.chain_clocks = kernel.box_chain_clocks;
   if (single) {
@@ -291,7 +292,9 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
                                        single  ? Lists::single_items
                                        : waits ? Lists::waiting
                                                : Lists::any);
-  result.edge_seconds += kernel.edge_query_seconds * std::max(0.0, queries_per_tile(kernel, plan) - kProbedQueries);
+  const double further = std::max(0.0, queries_per_tile(kernel, plan) - kProbedQueries);
+  result.edge_query_seconds = further * kernel.edge_query_seconds;
+  result.edge_chunk_seconds = further * kernel.edge_chunk_seconds;
   return result;
 }
 

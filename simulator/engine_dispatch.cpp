@@ -140,17 +140,15 @@ void Engine::make_groups(std::int32_t first_wave) {
 /// item of less than a window has the others' rounds beside its own. Of warps that each have a part of the list all
 /// begin at once, whatever items are theirs.
 double Engine::full_sm_seconds(const Slot& slot, double bytes) const {
-  if (options_.ctas_per_sm < 2 || kernel_->full_sm_seconds <= 0) return 0;
-  const auto first = slots_.begin() + groups_[static_cast<std::size_t>(slot.group)].first_slot;
-  const auto reading = std::count_if(first, first + options_.ctas_per_sm, [](const Slot& one) { return one.reads; });
-  const double full = static_cast<double>(reading - 1) / (options_.ctas_per_sm - 1);
+  if (options_.ctas_per_sm < 2 || kernel_->full_sm_seconds + kernel_->full_sm_start_seconds <= 0) return 0;
+  const double full = (reading_on_sm(slot) - 1) / (options_.ctas_per_sm - 1);
   if (kernel_->warps_alone) {
     bytes = 0;
     for (const schedules::Item& item : plan_->list(slot.list)) bytes += item.tokens() * work_->bytes_per_token;
   }
   const double round = kernel_->tile_tokens * work_->bytes_per_token;
   const double rounds = std::ceil(bytes / round) * round / work_->law.bytes_in_flight;
-  return full * std::min(1.0, rounds) * kernel_->full_sm_seconds;
+  return full * (kernel_->full_sm_start_seconds + std::min(1.0, rounds) * kernel_->full_sm_seconds);
 }
 
 void Engine::start_first_wave() {

@@ -29,6 +29,13 @@ double Engine::crowd(double ctas) const {
   return others > 0 ? std::clamp((of_sm - 1) / others, 0.0, 1.0) : std::min(of_sm, 1.0);
 }
 
+/// CTAs with tokens on the SM of this one, itself included.
+double Engine::reading_on_sm(const Slot& slot) const {
+  const auto first = slots_.begin() + groups_[static_cast<std::size_t>(slot.group)].first_slot;
+  return static_cast<double>(
+      std::count_if(first, first + options_.ctas_per_sm, [](const Slot& one) { return one.reads; }));
+}
+
 /// What a further item takes besides its tiles, with as many CTAs at work as now.
 double Engine::item_seconds() const {
   return kernel_->item_seconds + crowd(busy_.all) * (kernel_->item_crowded_seconds - kernel_->item_seconds);
@@ -57,9 +64,11 @@ double Engine::row_bytes(const Slot& slot, const schedules::Item& item) const {
 /// All arithmetic of the item and what precedes it, in a kernel whose warps load and compute in turn. None of a list's
 /// first item, which could not begin earlier.
 double Engine::arithmetic_seconds(const Slot& slot, const schedules::Item& item) const {
-  if (slot.item == plan_->cta_begin[static_cast<std::size_t>(slot.list)]) return 0;
+  const std::int32_t before = slot.item - plan_->cta_begin[static_cast<std::size_t>(slot.list)];
+  if (before == 0) return 0;
   const double seconds = item_seconds() + tiles_seconds(*kernel_, *work_, item);
-  return kernel_->warps_alone ? slot.further_share * seconds : seconds;
+  if (kernel_->warps_alone) return slot.further_share * seconds;
+  return before == 1 ? std::max(0.0, seconds + kernel_->second_item_seconds) : seconds;
 }
 
 /// When the last arithmetic of the item whose last byte is there ends.
@@ -88,8 +97,12 @@ double Engine::end_seconds(const Slot& slot) const {
 /// of which has its share of the edges; of the list's last one all of it shows.
 double Engine::epilogue_seconds(const Slot& slot, const schedules::Item& item) const {
   const double seconds = end_seconds(slot) + work_->more_seconds(item);
-  const bool alone = kernel_->warps_alone && slot.item + 1 == slot.item_end && work_->at_edge(item);
-  return alone ? seconds + work_->edge_seconds * (kernel_->merge_warps - 1) : seconds;
+  const std::int32_t chunks = work_->edge_chunks(item);
+  if (chunks == 0) return seconds;
+  const bool all_of_it = kernel_->warps_alone && slot.item + 1 == slot.item_end;
+  const double times = all_of_it ? kernel_->merge_warps : 1;
+  const double of_sm = reading_on_sm(slot) * chunks * kernel_->edge_chunk_seconds;
+  return seconds + (times - 1) * work_->edge_seconds + std::max(0.0, of_sm - times * kernel_->edge_query_seconds);
 }
 
 }  // namespace splitwave::simulator

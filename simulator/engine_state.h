@@ -78,6 +78,7 @@ class Engine {
   void find_port_kinds();
   void start_first_wave();
   double full_sm_seconds(const Slot& slot, double bytes) const;
+  double reading_on_sm(const Slot& slot) const;
   std::int32_t resident_ctas() const;
   /// CTAs with a list, and those of them whose lists have tokens.
   struct CtaCount {

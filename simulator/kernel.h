@@ -114,11 +114,15 @@ struct KernelProfile {
   double item_fewer_rows_seconds = 0;  ///< of item_seconds and item_crowded_seconds: by which an item of one row takes
                                        ///< less than one of all rows
   double item_crowded_seconds = 0;     ///< in place of item_seconds with as many CTAs on an SM as fit
+  double second_item_seconds = 0;      ///< more of a list's second item, which may be less than 0
   double crowd_start_seconds = 0;      ///< more of the first prologue if CTAs with tokens fill the device
   double spread_start_seconds = 0;  ///< more of the first prologue for each doubling of the CTAs that read: one of many
                                     ///< is far from its data
   double single_item_crowd_start_seconds = 0;  ///< in place of it where each list has one item
-  double full_sm_seconds = 0;  ///< more of the first prologue where its SM holds as many CTAs as fit; of fewer a share
+  /// More of the first prologue where its SM holds as many CTAs as fit, of fewer a share: with a window of tokens, and
+  /// besides with any.
+  double full_sm_seconds = 0;
+  double full_sm_start_seconds = 0;
   double later_start_seconds = 0;  ///< more of the prologue in the place of a CTA that has ended, among others' ends
   double queue_list_seconds = 0;   ///< for a worker to take a list from a queue and begin anew
   bool reads_table = false;        ///< the first item is looked up in memory, which is cold if K and V are
@@ -126,6 +130,9 @@ struct KernelProfile {
   /// further one.
   double edge_seconds = 0;
   double edge_query_seconds = 0;
+  /// What an SM, of all its CTAs, takes for each further query of each chunk of keys that has an edge. As run: both for
+  /// all further queries of a tile.
+  double edge_chunk_seconds = 0;
   double paged_seconds = 0;               ///< more of the prologue with paged K and V: the first look-up
   double paged_item_seconds = 0;          ///< more of item_seconds with paged K and V
   double paged_item_crowded_seconds = 0;  ///< more of item_crowded_seconds there

@@ -139,13 +139,16 @@ void read_config(KernelVariant& variant, Reader read) {
   read.ns(kernel.single_item_merge_batch_seconds, "single_item_merge_batch");
   read.ns(kernel.table_seconds, "table");
   read.ns(kernel.item_fewer_rows_seconds, "item_fewer_rows");
+  read.number(kernel.second_item_seconds, "second_item", "ns", 1e-9, -1e6, 1e6);
   read.ns(kernel.spread_start_seconds, "spread_start");
   read.ns(kernel.crowd_start_seconds, "crowd_start");
   read.ns(kernel.single_item_crowd_start_seconds, "single_item_crowd_start");
   read.ns(kernel.full_sm_seconds, "full_sm");
+  read.ns(kernel.full_sm_start_seconds, "full_sm_start");
   read.ns(kernel.paged_full_sm_seconds, "paged_full_sm");
   read.ns(kernel.edge_seconds, "edge");
   read.ns(kernel.edge_query_seconds, "edge_per_query");
+  read.ns(kernel.edge_chunk_seconds, "edge_per_chunk");
   read.ns(kernel.queue_list_seconds, "queue_list");
   read.ns(kernel.paged_seconds, "paged");
   read.ns(kernel.paged_item_seconds, "paged_item");

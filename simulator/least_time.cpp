@@ -86,7 +86,8 @@ void LeastTime::add(std::span<const schedules::Item> list, std::int32_t count) {
     if (bytes == 0) {
       arithmetic += item_bytes * byte.cta + parts.further_seconds;
     } else if (!kernel_.warps_alone) {
-      arithmetic += further_item_ + tiles_seconds(kernel_, work_, item);
+      const double second = &item == &list[1] ? kernel_.second_item_seconds : 0;
+      arithmetic += std::max(0.0, further_item_ + tiles_seconds(kernel_, work_, item) + second);
     }
     stream += item_bytes * byte.cta;
     bytes += item_bytes;
@@ -124,7 +125,8 @@ void LeastTime::add_equal(std::int64_t lists, double tokens, double items) {
   const auto count = static_cast<double>(lists);
   const double bytes = tokens * work_.bytes_per_token;
   const double arithmetic = bytes / count * byte.arithmetic;
-  double further = std::max(0.0, items / count - 1) * (further_item_ + end) + arithmetic;
+  const double second = std::min(0.0, kernel_.second_item_seconds);
+  double further = std::max(0.0, std::max(0.0, items / count - 1) * (further_item_ + end) + second) + arithmetic;
   if (kernel_.warps_alone) {
     // The warp with the most pieces may have a step less than others, and the first item's steps were counted whole.
     const double steps = 2 * kernel_.tile_tokens * work_.bytes_per_token * byte.arithmetic;
@@ -177,7 +179,7 @@ LeastParts LeastTime::parts(std::int64_t ctas, double further_start) const {
   const double lone = first_prologue_seconds(machine_, kernel_) + work_.cold_seconds + work_.table_seconds;
   parts.start_seconds += work_.start_seconds(lone, reading, slots);
   const double others = (reading / machine_.sms - 1) / std::max(1, per_sm_ - 1);
-  parts.full_sm_seconds = std::clamp(others, 0.0, 1.0) * kernel_.full_sm_seconds;
+  parts.full_sm_seconds = std::clamp(others, 0.0, 1.0) * (kernel_.full_sm_start_seconds + kernel_.full_sm_seconds);
   // What some streams have less others have more, but for one place too many, or places that nobody takes.
   const auto lists = static_cast<double>(lists_);
   const double drifting = drifting_share();

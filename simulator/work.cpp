@@ -140,11 +140,6 @@ double streamed_row_bytes(const workloads::Geometry& g, const KernelProfile& ker
   return 2.0 * (g.head_dim + g.value_dim) * static_cast<double>(workloads::bytes_per_element(g.dtype));
 }
 
-/// Share of a list's end that goes with its last item's rows, of kernels whose warps share tiles, which are probed with
-/// all rows: they reduce and write those that there are. It is half of what `fixed` takes; of kernels for 32 rows that
-/// takes 0.6 to 0.8 of what it does of those for 64 (heads of 64 and 128 elements).
-constexpr double kEndOfRows = 0.5;
-
 /// What an SM, or a cluster's SMs, can take in.
 double sm_rate(const Machine& machine, const KernelProfile& kernel, double bytes_per_token) {
   if (kernel.held_transfer_seconds < 0) return machine.sm_bytes_per_second;
@@ -266,12 +261,15 @@ Work make_work(const Workload& workload, const Plan& plan, const Machine& machin
         row_bytes(workload, plan) / std::min(machine.sm_bytes_per_second, machine.dram_bytes_per_second / ctas);
   }
   work.row_bytes = streamed_row_bytes(workload.geometry, kernel);
-  if (kernel.shares_tiles && kernel.most_rows > 0) {
+  if (kernel.shares_tiles && kernel.most_rows > 1) {
     work.most_rows = kernel.most_rows;
-    work.empty_row_seconds = kEndOfRows * kernel.epilogue_seconds / kernel.most_rows;
+    // Its last item's rows, too, are reduced and written as far as there are any.
+    const double fewer = std::min(kernel.item_fewer_rows_seconds, kernel.epilogue_seconds);
+    work.empty_row_seconds = fewer / (kernel.most_rows - 1);
   }
-  work.edge_seconds = kernel.edge_seconds;
-  if (kernel.edge_seconds > 0) look_at_edges(workload, plan, work);
+  work.edge_seconds = kernel.edge_seconds + kernel.edge_query_seconds;
+  work.chunk_tokens = std::max(1, kernel.tile_tokens / (kernel.cluster * kernel.merge_warps));
+  if (work.edge_seconds > 0) look_at_edges(workload, plan, work);
   (kernel.most_tokens > 0 ? work.issue_start_seconds : work.crowd_start_seconds) = kernel.crowd_start_seconds;
   work.spread_start_seconds = kernel.spread_start_seconds;
   look_at_tokens(workload, machine, kernel, work);

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "studies/constant_list.h"
+#include "studies/edge_constants.h"
 #include "studies/merge_constants.h"
 #include "studies/probe_times.h"
 #include "studies/round_costs.h"
@@ -178,21 +179,8 @@ class Writer {
     Json fixed = Json::array();
     for (const double warm : wave_fixed_) fixed.push_back(rounded(warm));
     add("fixed", "ns", fixed);
-    edge();
+    add_edge_constants(probed_, times_, list_);
     add("single_item_fixed", "ns", by_cluster([](std::int32_t) { return 0.0; }), "derived");
-  }
-
-  /// What it costs that rows see different tokens: two queries in the probes of several items, and one more, of those
-  /// of an item whose rows are queries of one head. Of warps with lists of their own each has its share of many edges.
-  void edge() {
-    const double of_two = times_.at(1, true, ProbeKind::items, 2) - times_.at(1, true, ProbeKind::unhidden, 2);
-    const double of_more = times_.each(1, true, ProbeKind::items) - times_.each(1, true, ProbeKind::unhidden);
-    add_ns("edge", alone() ? of_two / probed_.config.warps : of_more);
-    const std::int32_t rows = 8 * probed_.config.row_tiles;
-    const double rounds = std::max(1, rows / times_.round(1));
-    const double two = times_.first(1, true, ProbeKind::items) + (rounds - 1) * times_.chain(1, true);
-    const double further = (times_.at(1, true, ProbeKind::queries, rows) - two) / (rows - 2);
-    add_ns("edge_per_query", alone() ? further / probed_.config.warps : further);
   }
 
   void chains() {
@@ -257,13 +245,16 @@ class Writer {
   void items() {
     const double each = times_.each(1, true, ProbeKind::items);
     const auto [item, crowd] = item_costs(times_, false);
-    add_ns("item", item);
-    add_ns("item_crowded", item + crowd);
+    add_ns("item", item + times_.farther_item());
+    add_ns("item_crowded", item + times_.farther_item() + crowd);
     if (times_.find(1, true, ProbeKind::row_items, 2)) {
       add_ns("item_fewer_rows", each - times_.each(1, true, ProbeKind::row_items));
     }
+    const std::optional<double> second = times_.second_item();
+    if (second && !alone()) add("second_item", "ns", rounded(*second));
     add_ns("spread_start", spread_start());
     add_ns("crowd_start", crowd_start());
+    full_sm_start();
     const double list = times_.each(1, true, ProbeKind::queue);
     const double end = alone() ? list_.value(fixed_key())[0].get<double>() / 2 : 0;  // in `each` of the others
     add_ns("queue_list", list - each - end - rounds_.latency() - rounds_.stream(1, true));
@@ -278,8 +269,8 @@ class Writer {
                                        : waiting_.around_cold(1, true) - rounds_.around_cold(1, true);
     add_ns("waiting_fixed", list_.value("fixed")[0].get<double>() + more);
     const auto [item, crowd] = item_costs(waiting_.times(), false);
-    add_ns("waiting_item", item);
-    add_ns("waiting_item_crowded", item + crowd);
+    add_ns("waiting_item", item + times_.farther_item());
+    add_ns("waiting_item_crowded", item + times_.farther_item() + crowd);
     add_clocks("waiting_chain_clocks", waiting_.times().chain(1, true), times_.round(1));
   }
 
@@ -302,10 +293,13 @@ class Writer {
     const double all = merge_times_.starts(gpu::kMergedLists, dispatch()) - shared_l2(kMany);
     const double workers = probed_.resources.front().where.workers;
     const double of_many = (all - spread_start() * std::log2(kMany)) * workers / kMany;
-    if (!probed_.masked || alone()) return of_many;
-    // Many have an SM each. With masks single items are lists too, whose waves show what several take of each other.
+    return of_many;
+  }
+  /// Many have an SM each. With masks single items are lists too, whose waves show what several take of each other.
+  void full_sm_start() {
+    if (!probed_.masked || alone() || shares_tiles()) return;
     const double wave = times_.first(1, false, ProbeKind::waves) - times_.first(1, true, ProbeKind::short_items);
-    return std::max(of_many, beside_counted(wave));
+    add_ns("full_sm_start", beside_counted(wave) - std::max(0.0, crowd_start()));
   }
   /// Of what a full device's starts take longer than a lone CTA's, what neither dispatch nor spread_start() counts.
   double beside_counted(double longer) const {

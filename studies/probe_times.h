@@ -76,6 +76,18 @@ class ProbeTimes {
     const double rounds = at(1, any_plan, gpu::ProbeKind::item, all) - at(1, any_plan, gpu::ProbeKind::item, round(1));
     return std::max(0.0, rounds / further - chain(1, any_plan));
   }
+  /// What a further item takes longer with K and V in DRAM. Nothing of points without such probes.
+  double farther_item() const {
+    if (!find(1, true, gpu::ProbeKind::cold_items, 2)) return 0;
+    return each(1, true, gpu::ProbeKind::cold_items) - each(1, true, gpu::ProbeKind::items);
+  }
+  /// What a list's second item takes longer than later ones, with K and V in DRAM, or less: what of it the first one
+  /// hides. Nothing of points without such probes; warps with lists of their own take a lone item together.
+  std::optional<double> second_item() const {
+    const std::optional<double> two = find(1, true, gpu::ProbeKind::cold_items, 2);
+    if (!two) return std::nullopt;
+    return *two - at(1, true, gpu::ProbeKind::cold, round(1)) - each(1, true, gpu::ProbeKind::cold_items);
+  }
   /// What the starts of so many CTAs take longer than one's, beside `dispatch` for each.
   double starts(std::int32_t ctas, double dispatch) const {
     return at(1, true, gpu::ProbeKind::unmerged, ctas) - at(1, true, gpu::ProbeKind::item, round(1)) -

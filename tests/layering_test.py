@@ -32,6 +32,7 @@ MORE_ARROWS = {
     "studies/calibrate_power.cpp": ["gpu"],
     "studies/calibrate_power.h": ["gpu"],
     "studies/calibration_work.h": ["gpu"],
+    "studies/edge_constants.cpp": ["gpu"],
     "studies/full_sms.cpp": ["gpu"],
     "studies/kernel_constants.cpp": ["gpu"],
     "studies/kernel_constants.h": ["gpu"],

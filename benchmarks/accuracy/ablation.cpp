@@ -49,7 +49,8 @@ std::vector<Ablation> ablations() {
       {"others on the SM (items, starts)", of_configs([](KernelVariant& v) {
          v.kernel.item_crowded_seconds = v.kernel.item_seconds;
          v.kernel.crowd_start_seconds = v.kernel.single_item_crowd_start_seconds = 0;
-         v.kernel.full_sm_seconds = v.kernel.paged_full_sm_seconds = 0;
+         v.kernel.full_sm_seconds = v.kernel.paged_full_sm_seconds = v.kernel.full_sm_start_seconds = 0;
+         v.kernel.edge_chunk_seconds = 0;
        })},
       {"merges", of_configs([](KernelVariant& v) {
          v.kernel.merge_seconds = v.kernel.merge_seconds_per_split = v.kernel.merge_batch_seconds = 0;

@@ -255,7 +255,8 @@ TEST(KernelConstants, OfMaskedItemsOnAFullDevice) {
     probed.probes.push_back(probe);
   }
   const double more = kSpread * (std::log2(kSingleWorkers) - std::log2(264)) - 263 * kPerCta;
-  EXPECT_NEAR(profile_of(probed, "h=4/1,d=128:1q2s1k").crowd_start_seconds,
+  const simulator::KernelProfile kernel = profile_of(probed, "h=4/1,d=128:1q2s1k");
+  EXPECT_NEAR(kernel.full_sm_start_seconds + kernel.crowd_start_seconds,
               (kLaunch + kDispatch + kFew + kCrowdStart + more) * kNs, 0.1 * kNs);
 }
 

@@ -149,11 +149,14 @@ TEST(ItemCosts, AListEndsSoonerWhereItsLastItemHasFewerRows) {
   plan.cta_begin = {0, 2};
   KernelProfile kernel = toy::kernel(1);
   kernel.epilogue_seconds = 8 * kMs;
+  kernel.item_fewer_rows_seconds = 3 * kMs;
   const auto seconds = [&] { return simulate(batch, plan, toy::machine(1), kernel).seconds; };
   kernel.shares_tiles = true;
   const double without = seconds();
   kernel.most_rows = 4;  // of which there is one
-  EXPECT_NEAR(without - seconds(), 8 * kMs * 0.5 * 3 / 4, kTolerance);
+  EXPECT_NEAR(without - seconds(), 3 * kMs, kTolerance);
+  kernel.item_fewer_rows_seconds = 9 * kMs;
+  EXPECT_NEAR(without - seconds(), 8 * kMs, kTolerance) << "an end takes no less than nothing";
   EXPECT_LE(least_seconds(batch, plan, toy::machine(1), kernel, {}), seconds());
   kernel.shares_tiles = false;
   EXPECT_NEAR(seconds(), without, kTolerance);
@@ -189,6 +192,50 @@ TEST(ItemCosts, AnEdgeIsThatOfTheWarpWhoseListHasIt) {
   EXPECT_NEAR(seconds() - without, 2 * kMs, kTolerance);
   kernel.warps_alone = true;
   EXPECT_NEAR(seconds() - without, (2 + 3) * kMs, kTolerance) << "a share of each, and all of the last one's";
+}
+
+/// Of two CTAs on an SM, with two chunks of eight tokens at an edge each.
+TEST(ItemCosts, EdgesOfManyQueriesTakeTheirSmsTime) {
+  workloads::Workload batch = toy::workload({1000, 1000});
+  for (workloads::Request& request : batch.requests) request.query_len = 10;
+  schedules::Plan plan = toy::one_cta_each(batch);
+  for (schedules::OutputTile& tile : plan.outputs) tile.row_end = 10;
+  KernelProfile kernel = toy::kernel(2);
+  kernel.tile_tokens = 32;
+  kernel.merge_warps = 4;
+  std::int32_t sms = 1;
+  const auto seconds = [&] { return simulate(batch, plan, toy::machine(sms), kernel).seconds; };
+  const double without = seconds();
+  kernel.edge_query_seconds = 10 * kMs;
+  kernel.edge_chunk_seconds = 2 * kMs;
+  EXPECT_NEAR(seconds() - without, 10 * kMs, kTolerance) << "four chunks take 8 of it";
+  kernel.edge_chunk_seconds = 4 * kMs;
+  EXPECT_NEAR(seconds() - without, 16 * kMs, kTolerance);
+  EXPECT_LE(least_seconds(batch, plan, toy::machine(sms), kernel, {}), seconds());
+  sms = 2;
+  EXPECT_NEAR(seconds(),
+              simulate(toy::workload({1000}), toy::one_cta_each(toy::workload({1000})), toy::machine(1), toy::kernel(2))
+                      .seconds +
+                  10 * kMs,
+              0.5 * kMs)
+      << "an SM each";
+}
+
+TEST(ItemCosts, AListsSecondItemMayTakeLongerOrLess) {
+  const workloads::Workload batch = toy::workload({10, 10, 10});
+  schedules::Plan plan = toy::one_cta_each(batch);
+  plan.cta_begin = {0, 3};
+  KernelProfile kernel = toy::kernel(1);
+  kernel.refills_after_use = kernel.prefetches_items = true;
+  kernel.bytes_in_flight = 1'000'000;  // more than all items'
+  kernel.item_seconds = kernel.item_crowded_seconds = 100 * kMs;
+  const auto seconds = [&] { return simulate(batch, plan, toy::machine(1), kernel).seconds; };
+  const double without = seconds();
+  for (const double ms : {-30.0, 20.0}) {
+    kernel.second_item_seconds = ms * kMs;
+    EXPECT_NEAR(seconds() - without, ms * kMs, kTolerance);
+    EXPECT_LE(least_seconds(batch, plan, toy::machine(1), kernel, {}), seconds());
+  }
 }
 
 TEST(ItemCosts, KeysComeInBoxesWhereRowBlocksShareThem) {

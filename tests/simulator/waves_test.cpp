@@ -129,6 +129,23 @@ TEST(Waves, StartsTakeLongerOnAFullSmByTheRoundsOfTheirWindow) {
   EXPECT_NEAR(more(264, 128), kernel.paged_full_sm_seconds, 1e-12);
 }
 
+TEST(Waves, MaskedItemsOfAnyLengthStartLaterOnAFullSm) {
+  const Machine machine = load_machine("h200-calibrated");
+  workloads::Workload workload = workloads::parse_spec("h=8/1,d=128:1q2s128");
+  const double start = kernel_of(workload, "r2w4s2t16c1", machine).full_sm_start_seconds;
+  ASSERT_GT(start, 300e-9);
+  for (const std::int32_t tokens : {16, 128}) {
+    for (const std::int32_t lists : {132, 264}) {
+      workload.requests.assign(static_cast<std::size_t>(lists), {2, tokens});
+      KernelProfile kernel = kernel_of(workload, "r2w4s2t16c1", machine);
+      const double with = seconds("fixed-size:1024", kernel, workload, machine, L2State::warm);
+      kernel.full_sm_start_seconds = 0;
+      EXPECT_NEAR(with - seconds("fixed-size:1024", kernel, workload, machine, L2State::warm), lists > 132 ? start : 0,
+                  1e-12);
+    }
+  }
+}
+
 TEST(Waves, WarpsWithPartsOfAListAllBeginOnAFullSm) {
   const Machine machine = load_machine("h200-calibrated");
   workloads::Workload workload = workloads::parse_spec("h=16/1,d=128:1q1s32");
