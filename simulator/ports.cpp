@@ -123,7 +123,7 @@ double port_spread(const Machine& machine) {
 PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait, bool by_gpc) {
   if (machine.port_of_sm.empty()) return {{1}, {}, {}, {}};
   std::vector<Load> loads = port_loads(machine, sm_of_cta);
-  const bool sides = !machine.side_of_sm.empty() && (lists_wait || !alike(loads));
+  const bool sides = !machine.side_of_sm.empty() && (lists_wait || by_gpc || !alike(loads));
   if (!sides) {
     for (Load& load : loads) load.side = 0;
   }

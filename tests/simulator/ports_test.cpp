@@ -99,6 +99,7 @@ Machine two_sides() {
   machine.sms = 8;
   machine.port_of_sm = {0, 0, 1, 1, 2, 2, 3, 3};
   machine.side_of_sm = {0, 0, 0, 0, 1, 1, 1, 1};
+  machine.gpc_of_sm = {0, 0, 0, 0, 1, 1, 1, 1};
   return machine;
 }
 
@@ -107,6 +108,7 @@ TEST(Sides, ArePartOfAKindWhereTheyDifferOrListsWait) {
   EXPECT_TRUE(port_kinds(two_sides(), even, false).sides.empty());
   EXPECT_EQ(port_kinds(two_sides(), even, false).ports, (std::vector<double>{2, 2}));
   EXPECT_EQ(port_kinds(two_sides(), even, true).sides, (std::vector<std::int32_t>{0, 1, 0, 1}));
+  EXPECT_EQ(port_kinds(two_sides(), even, false, true).sides.size(), 4U) << "CTAs side by side may have much more";
   const std::vector<std::int32_t> uneven = {0, 1, 2, 4};
   const PortKinds kinds = port_kinds(two_sides(), uneven, false);
   EXPECT_EQ(kinds.sides, (std::vector<std::int32_t>{1, 0, 1, 0}));

@@ -163,6 +163,16 @@ TEST(Waves, WarpsWithPartsOfAListAllBeginOnAFullSm) {
   EXPECT_NEAR(more("r2w4s2t16c1", 4), 0.5, 1e-6) << "the first item's one";
 }
 
+/// 66 long contexts and 66 short ones, one to an SM. The long ones first lie on four GPCs, of which most starts have
+/// three on one side of the chip: 163 us on an H200 (GPU-4470e9c8), and 127 where three long ones follow three short.
+TEST(Waves, LongListsSideBySideFillOneSideOfTheChip) {
+  const Machine machine = load_machine("h200-calibrated");
+  const workloads::Workload workload = workloads::parse_spec("h=88/22,d=256:3q1s8k_3q1s100");
+  const KernelProfile kernel = kernel_of(workload, "r1w4s2t16c1", machine);
+  const double apart = seconds("fixed-split:1", kernel, workload, machine, L2State::cold);
+  EXPECT_GT(seconds("longest-first:16384", kernel, workload, machine, L2State::cold), 1.08 * apart);
+}
+
 TEST(Waves, RowsThatAreNotThereDelayNoStart) {
   const Machine machine = load_machine("h200-calibrated");
   const auto more = [&](const char* spec) {
