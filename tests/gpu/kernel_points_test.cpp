@@ -101,29 +101,58 @@ TEST(KernelPoints, TheShippedConstantsAreOfThePointsBesideThem) {
   }
 }
 
+/// A config's profile, of heads of 128 elements, by the shipped points, of which the benchmark's are more: those of
+/// `count` only, if it is not 0.
+simulator::KernelProfile profile_by(const std::string& config, bool masked, const std::string& benchmark,
+                                    std::int32_t count, double more_ns) {
+  std::vector<CalibrationPoint> points = read_points(SPLITWAVE_SOURCE_DIR "/docs/gpu/h200_microbenchmarks.csv");
+  for (CalibrationPoint& point : points) {
+    if (point.benchmark == benchmark && (count == 0 || point.ctas == count)) point.value += more_ns;
+  }
+  const simulator::KernelFamily family =
+      simulator::parse_kernel(recalibrated_kernels(points, simulator::load_machine("h200-calibrated"), "a test",
+                                                   simulator::kernel_text(std::string(simulator::kOwnKernel))),
+                              "file");
+  for (const simulator::KernelVariant& variant : family.variants) {
+    const simulator::KernelProfile& kernel = variant.kernel;
+    if (kernel.config == config && variant.head_dim_least == 128 && kernel.masked == masked) return kernel;
+  }
+  ADD_FAILURE() << config;
+  return {};
+}
+
 /// What the probes of full SMs take beyond what the other constants predict is their constant, if it is more.
 TEST(KernelPoints, FullSmsSayWhatStartsTakeLonger) {
-  const std::vector<CalibrationPoint> shipped = read_points(SPLITWAVE_SOURCE_DIR "/docs/gpu/h200_microbenchmarks.csv");
   const auto full_sm = [&](double more_ns) {
-    std::vector<CalibrationPoint> points = shipped;
-    for (CalibrationPoint& point : points) {
-      if (point.benchmark == "r8g4s2t16c1_d128_full_any") point.value += more_ns;
-    }
-    const simulator::KernelFamily family =
-        simulator::parse_kernel(recalibrated_kernels(points, simulator::load_machine("h200-calibrated"), "a test",
-                                                     simulator::kernel_text(std::string(simulator::kOwnKernel))),
-                                "file");
-    for (const simulator::KernelVariant& variant : family.variants) {
-      const simulator::KernelProfile& kernel = variant.kernel;
-      if (kernel.config == "r8g4s2t16" && variant.head_dim_least == 128 && !kernel.masked)
-        return kernel.full_sm_seconds;
-    }
-    return -1.0;
+    return profile_by("r8g4s2t16", false, "r8g4s2t16c1_d128_full_any", 0, more_ns).full_sm_seconds;
   };
   const double as_shipped = full_sm(0);
   EXPECT_GT(as_shipped, 500e-9);
   EXPECT_NEAR(full_sm(100), as_shipped + 100e-9, 0.1e-9);
   EXPECT_EQ(full_sm(-2000), 0);
+}
+
+/// Of two CTAs on an SM, lists of four items of two chunks each, 14 queries beyond two.
+TEST(KernelPoints, QueriesOnFullSmsSayWhatAChunksEdgeTakes) {
+  const auto edge = [&](std::int32_t queries, double more_ns) {
+    return profile_by("r2w4s2t16", true, "r2w4s2t16c1_d128_masked_full_queries_any", queries, more_ns)
+        .edge_chunk_seconds;
+  };
+  const double as_shipped = edge(16, 0);
+  EXPECT_GT(as_shipped, 40e-9);
+  EXPECT_NEAR(edge(16, 1120), as_shipped + 5e-9, 0.1e-9);
+  EXPECT_NEAR(edge(2, 1120), as_shipped - 5e-9, 0.1e-9);
+}
+
+TEST(KernelPoints, ListsInDramSayWhatSecondAndFurtherItemsTake) {
+  const std::string benchmark = "r4g4s3t16c1_d128_cold_items_any";
+  const simulator::KernelProfile shipped = profile_by("r4g4s3t16", false, benchmark, 2, 0);
+  const simulator::KernelProfile six = profile_by("r4g4s3t16", false, benchmark, 6, 400);
+  EXPECT_NEAR(six.item_seconds, shipped.item_seconds + 100e-9, 0.2e-9);
+  EXPECT_NEAR(six.item_crowded_seconds, shipped.item_crowded_seconds + 100e-9, 0.2e-9);
+  EXPECT_NEAR(six.second_item_seconds, shipped.second_item_seconds - 100e-9, 0.2e-9);
+  const simulator::KernelProfile two = profile_by("r4g4s3t16", false, benchmark, 2, 100);
+  EXPECT_NEAR(two.second_item_seconds, shipped.second_item_seconds + 125e-9, 0.2e-9);
 }
 
 /// A calibration of one's own names no kernel file, and has the registers of its kind's.
