@@ -222,9 +222,9 @@ TEST(ItemCosts, EdgesOfManyQueriesTakeTheirSmsTime) {
 }
 
 TEST(ItemCosts, AListsSecondItemMayTakeLongerOrLess) {
-  const workloads::Workload batch = toy::workload({10, 10, 10});
+  const workloads::Workload batch = toy::workload({10, 10});
   schedules::Plan plan = toy::one_cta_each(batch);
-  plan.cta_begin = {0, 3};
+  plan.cta_begin = {0, 2};
   KernelProfile kernel = toy::kernel(1);
   kernel.refills_after_use = kernel.prefetches_items = true;
   kernel.bytes_in_flight = 1'000'000;  // more than all items'
