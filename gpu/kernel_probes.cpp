@@ -128,21 +128,20 @@ class ConfigProbes {
   }
 
   /// Copy after copy, so that none is in L2 any more when it is read again.
+  MeasureOptions cold_options() const {
+    MeasureOptions options = options_;
+    options.bytes_per_cycle = kColdBytes;
+    options.replays = std::min(options.replays, kColdReplays);
+    return options;
+  }
   void cold(std::int32_t tokens, bool any_plan) {
     const Workload w = workload(1, tokens);
     if (!any_plan && (probe_.masked || find_single_item_kernel(w, probe_.config) == nullptr)) return;
-    MeasureOptions options = options_;
-    options.bytes_per_cycle = kColdBytes;
-    options.replays = std::min(options.replays, kColdReplays);
-    report(ProbeKind::cold, tokens, seconds(w, lists_of_one(w, probe_.config), any_plan, options), any_plan);
+    report(ProbeKind::cold, tokens, seconds(w, lists_of_one(w, probe_.config), any_plan, cold_options()), any_plan);
   }
-
   void cold_items(std::int32_t items) {
     const Workload w = workload(items, round_);
-    MeasureOptions options = options_;
-    options.bytes_per_cycle = kColdBytes;
-    options.replays = std::min(options.replays, kColdReplays);
-    report(ProbeKind::cold_items, items, seconds(w, even_lists(w, probe_.config, 1), false, options), true);
+    report(ProbeKind::cold_items, items, seconds(w, even_lists(w, probe_.config, 1), false, cold_options()), true);
   }
 
   /// What a ring takes in from DRAM, after its first rounds.

@@ -126,7 +126,7 @@ void LeastTime::add_equal(std::int64_t lists, double tokens, double items) {
   const double bytes = tokens * work_.bytes_per_token;
   const double arithmetic = bytes / count * byte.arithmetic;
   const double second = std::min(0.0, kernel_.second_item_seconds);
-  double further = std::max(0.0, std::max(0.0, items / count - 1) * (further_item_ + end) + second) + arithmetic;
+  double further = std::max(0.0, (items / count - 1) * (further_item_ + end) + second) + arithmetic;
   if (kernel_.warps_alone) {
     // The warp with the most pieces may have a step less than others, and the first item's steps were counted whole.
     const double steps = 2 * kernel_.tile_tokens * work_.bytes_per_token * byte.arithmetic;

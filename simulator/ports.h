@@ -26,7 +26,7 @@ double port_spread(const Machine& machine);
 
 /// Sorts the machine's ports by what the first wave puts behind them, and by side unless both sides have the same ports
 /// and no list waits for a CTA to end. One kind if nothing is known of ports. sm_of_cta: of the first wave's CTAs.
-/// by_gpc: also by GPC.
+/// by_gpc: also by GPC, and by side whatever both sides have.
 PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait,
                      bool by_gpc = false);
 

@@ -51,9 +51,15 @@ struct Work {
   double start_seconds(double lone, double reading, double places) const {
     return lone + reading / places * crowd_start_seconds + std::log2(std::max(1.0, reading)) * spread_start_seconds;
   }
+  /// Whether some query of the item's output does not see all of the item.
+  bool at_edge(const schedules::Item& item) const {
+    if (seen_of_output.empty()) return false;
+    const workloads::KvRange& seen = seen_of_output[static_cast<std::size_t>(item.output)];
+    return item.kv_begin < seen.begin || item.kv_end > seen.end;
+  }
   /// Chunks of the item's keys that some query of its output does not see all of.
   std::int32_t edge_chunks(const schedules::Item& item) const {
-    if (seen_of_output.empty()) return 0;
+    if (!at_edge(item)) return 0;
     const workloads::KvRange& seen = seen_of_output[static_cast<std::size_t>(item.output)];
     const auto chunks = [&](std::int32_t tokens) { return (tokens + chunk_tokens - 1) / chunk_tokens; };
     const std::int32_t all = chunks(item.tokens());
@@ -61,7 +67,6 @@ struct Work {
     const std::int32_t seen_by_all = std::max(0, seen.end - item.kv_begin) / chunk_tokens;
     return std::min(all, first + (item.kv_end > seen.end ? all - seen_by_all : 0));
   }
-  bool at_edge(const schedules::Item& item) const { return edge_chunks(item) > 0; }
   /// What an item takes besides the kernel's own costs: its rows' way in and out, and a mask's edge.
   double more_seconds(const schedules::Item& item) const {
     return row_seconds * heights[cost_of(item)] + (at_edge(item) ? edge_seconds : 0);

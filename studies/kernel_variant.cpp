@@ -236,7 +236,8 @@ class Writer {
   std::pair<double, double> item_costs(const ProbeTimes& times, bool pages) const {
     const ProbeKind kind = probed_.masked ? ProbeKind::unhidden : ProbeKind::items;
     const double epilogue = alone() ? 0 : list_.value(fixed_key())[0].get<double>() / 2;
-    const double lone = times.each(1, true, kind, pages) - times.chain(1, true, pages) - epilogue;
+    const double lone =
+        times.each(1, true, kind, pages) - times.chain(1, true, pages) - epilogue + times_.farther_item();
     const double crowd =
         times.each(1, true, ProbeKind::crowd, pages) - times.each(1, true, ProbeKind::short_items, pages);
     return {std::max(0.0, lone), std::max(0.0, crowd)};
@@ -245,8 +246,8 @@ class Writer {
   void items() {
     const double each = times_.each(1, true, ProbeKind::items);
     const auto [item, crowd] = item_costs(times_, false);
-    add_ns("item", item + times_.farther_item());
-    add_ns("item_crowded", item + times_.farther_item() + crowd);
+    add_ns("item", item);
+    add_ns("item_crowded", item + crowd);
     if (times_.find(1, true, ProbeKind::row_items, 2)) {
       add_ns("item_fewer_rows", each - times_.each(1, true, ProbeKind::row_items));
     }
@@ -269,8 +270,8 @@ class Writer {
                                        : waiting_.around_cold(1, true) - rounds_.around_cold(1, true);
     add_ns("waiting_fixed", list_.value("fixed")[0].get<double>() + more);
     const auto [item, crowd] = item_costs(waiting_.times(), false);
-    add_ns("waiting_item", item + times_.farther_item());
-    add_ns("waiting_item_crowded", item + times_.farther_item() + crowd);
+    add_ns("waiting_item", item);
+    add_ns("waiting_item_crowded", item + crowd);
     add_clocks("waiting_chain_clocks", waiting_.times().chain(1, true), times_.round(1));
   }
 
@@ -292,10 +293,10 @@ class Writer {
     constexpr double kMany = gpu::kMergedLists;
     const double all = merge_times_.starts(gpu::kMergedLists, dispatch()) - shared_l2(kMany);
     const double workers = probed_.resources.front().where.workers;
-    const double of_many = (all - spread_start() * std::log2(kMany)) * workers / kMany;
-    return of_many;
+    return (all - spread_start() * std::log2(kMany)) * workers / kMany;
   }
-  /// Many have an SM each. With masks single items are lists too, whose waves show what several take of each other.
+  /// Those of many, of which crowd_start() is, have an SM each. With masks single items are lists too, whose waves show
+  /// what several on an SM take of each other.
   void full_sm_start() {
     if (!probed_.masked || alone() || shares_tiles()) return;
     const double wave = times_.first(1, false, ProbeKind::waves) - times_.first(1, true, ProbeKind::short_items);

@@ -44,8 +44,9 @@ std::vector<Ablation> ablations() {
          if (v.kernel.most_tokens > 0) return;
          for (simulator::ClusterCosts& costs : v.clusters) costs.single_item_fixed_seconds = 0;
        })},
-      {"further items",
-       of_configs([](KernelVariant& v) { v.kernel.item_seconds = v.kernel.item_crowded_seconds = 0; })},
+      {"further items", of_configs([](KernelVariant& v) {
+         v.kernel.item_seconds = v.kernel.item_crowded_seconds = v.kernel.second_item_seconds = 0;
+       })},
       {"others on the SM (items, starts)", of_configs([](KernelVariant& v) {
          v.kernel.item_crowded_seconds = v.kernel.item_seconds;
          v.kernel.crowd_start_seconds = v.kernel.single_item_crowd_start_seconds = 0;
