@@ -171,7 +171,7 @@ namespace {
 
 std::span<const DecodeKernel> single_item_kernels_for(const workloads::Geometry& g) {
   const bool f16 = g.dtype == workloads::Dtype::f16;
-  if (is_latent(g)) return {};
+  if (is_latent(g)) return f16 ? f16_whole_latent_kernels() : bf16_whole_latent_kernels();
   if (g.head_dim == 64) return f16 ? f16_d64_single_item_kernels() : bf16_d64_single_item_kernels();
   if (g.head_dim == 256) return f16 ? f16_d256_single_item_kernels() : bf16_d256_single_item_kernels();
   return f16 ? f16_d128_single_item_kernels() : bf16_d128_single_item_kernels();
@@ -187,11 +187,11 @@ std::span<const DecodeKernel> pair_kernels_for(const workloads::Geometry& g) {
 
 const DecodeKernel* find_single_item_kernel(const workloads::Workload& workload, const KernelConfig& config,
                                             bool parts) {
-  if (config.team != Team::warps) return nullptr;
   const workloads::Geometry& g = workload.geometry;
   for (const DecodeKernel& kernel : config.kv_heads > 1 ? pair_kernels_for(g) : single_item_kernels_for(g)) {
-    if (kernel.row_tiles == config.row_tiles && kernel.warps == config.warps && kernel.stages == config.stages &&
-        kernel.tokens == config.tokens && kernel.single_item_cluster == config.cluster && fits(kernel, workload) &&
+    if (kernel.team == config.team && kernel.row_tiles == config.row_tiles && kernel.warps == config.warps &&
+        kernel.stages == config.stages && kernel.tokens == config.tokens &&
+        kernel.single_item_cluster == config.cluster && fits(kernel, workload) &&
         (kernel.stages > 1 || kernel.parts == parts)) {
       return &kernel;
     }
@@ -280,15 +280,17 @@ bool takes_single_items(const workloads::Workload& workload, const schedules::Pl
   const auto lists = static_cast<std::size_t>(plan.lists());
   if (plan.merge == schedules::MergeKind::host_cta) return false;
   if (config.kv_heads > 1 && plan.merge == schedules::MergeKind::kernel && !plan.merges.empty()) return false;
-  if (workloads::max_query_len(workload) != 1 || group > 8 * config.row_tiles) return false;
+  const bool any_rows = config.team == Team::group;  // more than a CTA takes in row blocks, or some of the heads
+  if (workloads::max_query_len(workload) != 1 || (!any_rows && group > 8 * config.row_tiles)) return false;
   if (plan.dispatch == schedules::Dispatch::queue || lists != plan.items.size()) return false;
   if (config.stages == 1 && !holds_whole_items(plan, config)) return false;
   for (std::size_t i = 0; i < lists; ++i) {
     if (plan.cta_begin[i] != static_cast<std::int32_t>(i)) return false;
   }
-  return std::all_of(plan.outputs.begin(), plan.outputs.end(), [&](const schedules::OutputTile& tile) {
-    return tile.head_count == group && tile.head_begin % group == 0 && tile.row_begin == 0 && tile.row_end == group;
-  });
+  return any_rows || std::all_of(plan.outputs.begin(), plan.outputs.end(), [&](const schedules::OutputTile& tile) {
+           return tile.head_count == group && tile.head_begin % group == 0 && tile.row_begin == 0 &&
+                  tile.row_end == group;
+         });
 }
 
 bool fits_single_item_kernel(const workloads::Workload& workload, const schedules::Plan& plan,

@@ -342,7 +342,8 @@ Prepared prepare(const Workload& workload, const KvAddressing& addressing, const
   next.params = decode_params(workload, addressing, plan, config, options, workspace);
   next.params.uniform = uniform.value_or(UniformPlan{});
   next.decode = decode_launch(workload, plan, config, options, next.params.uniform, capacity, known);
-  if (next.decode.box_function != nullptr && schedules::boxes_pay(workload, 8 * config.row_tiles)) {
+  const bool boxes_pay = config.single_items_only() || schedules::boxes_pay(workload, 8 * config.row_tiles);
+  if (next.decode.box_function != nullptr && boxes_pay) {
     next.key_rows = key_rows(workload, addressing, plan, options.replayable);
   }
   next.separate_merge = plan.merge == MergeKind::kernel && capacity.merges > 0 && !options.skip_merge_kernel;

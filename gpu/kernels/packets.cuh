@@ -131,33 +131,40 @@ __device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const Dev
   }
 }
 
-/// Merges the warp's fragments of the item's output one after the other, each in the order of its parts, of which it
-/// asks for kAhead at a time and adds as many as other merges do.
+/// Merges a fragment of the item's output in the order of its parts, of which the warp asks for kAhead at a time and
+/// adds as many as other merges do. False: they have not come in time.
+template <int kAhead, class Config>
+__device__ __forceinline__ bool merge_fragment(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                               int fragment) {
+  static_assert(kAhead % kFarBatch == 0);
+  Running run;
+#pragma unroll 1
+  for (int first = 0; first < item.parts; first += kAhead) {
+    float4 sums[kAhead];
+    float4 o[kAhead];
+    const char* from = packet(cta, packet_index(cta, item, first), fragment);
+    if (!take_packets<kAhead>(cta, from, item.parts - first, cta.lane * 16, kPacketSums + (cta.lane & 3) * 16, sums,
+                              o)) {
+      give_up(cta, item);
+      return false;
+    }
+#pragma unroll
+    for (int i = 0; i < kAhead; i += kFarBatch) {
+      add_batch(*reinterpret_cast<const float4(*)[kFarBatch]>(&sums[i]),
+                *reinterpret_cast<const float4(*)[kFarBatch]>(&o[i]), run);
+    }
+  }
+  write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
+  forget_packets(cta, item, fragment);
+  return true;
+}
+
+/// Merges the warp's fragments of the item's output one after the other.
 template <int kAhead, class Config>
 __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows) {
-  static_assert(kAhead % kFarBatch == 0);
 #pragma unroll 1
   for (int local = cta.warp; local < Config::kFragmentsPerRank; local += Config::kWarps) {
-    const int fragment = cta.first_fragment() + local;
-    Running run;
-#pragma unroll 1
-    for (int first = 0; first < item.parts; first += kAhead) {
-      float4 sums[kAhead];
-      float4 o[kAhead];
-      const char* from = packet(cta, packet_index(cta, item, first), fragment);
-      if (!take_packets<kAhead>(cta, from, item.parts - first, cta.lane * 16, kPacketSums + (cta.lane & 3) * 16, sums,
-                                o)) {
-        give_up(cta, item);
-        return;
-      }
-#pragma unroll
-      for (int i = 0; i < kAhead; i += kFarBatch) {
-        add_batch(*reinterpret_cast<const float4(*)[kFarBatch]>(&sums[i]),
-                  *reinterpret_cast<const float4(*)[kFarBatch]>(&o[i]), run);
-      }
-    }
-    write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
-    forget_packets(cta, item, fragment);
+    if (!merge_fragment<kAhead>(cta, item, rows, cta.first_fragment() + local)) return;
   }
 }
 

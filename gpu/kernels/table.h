@@ -70,6 +70,8 @@ std::span<const DecodeKernel> f16_d256_single_item_kernels();
 std::span<const DecodeKernel> bf16_d64_single_item_kernels();
 std::span<const DecodeKernel> bf16_d128_single_item_kernels();
 std::span<const DecodeKernel> bf16_d256_single_item_kernels();
+std::span<const DecodeKernel> f16_whole_latent_kernels();
+std::span<const DecodeKernel> bf16_whole_latent_kernels();
 std::span<const DecodeKernel> f16_d64_pair_kernels();
 std::span<const DecodeKernel> bf16_d64_pair_kernels();
 std::span<const MergeKernel> merge_kernels();

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small items of a latent cache by a cluster that holds all of their keys: each CTA has the scores and weights of 64
+// tokens and, over all tokens, a part of the value's elements, which it asks for by itself. So what the CTAs send each
+// other are weights, 2 bytes a token and row, and not results, and what each ends with is finished.
+#pragma once
+
+#include "gpu/kernels/finish.cuh"
+#include "gpu/kernels/group.cuh"
+#include "gpu/kernels/whole_latent_loader.cuh"
+
+namespace splitwave::gpu {
+
+/// Barriers for the weights that peers send, and for their maxima and sums, which come later.
+template <class Config>
+__device__ __forceinline__ std::uint32_t weights_received(const Cta<Config>& cta) {
+  return ptx::shared_address(&cta.control().barriers[0]);
+}
+template <class Config>
+__device__ __forceinline__ std::uint32_t sums_received(const Cta<Config>& cta) {
+  return ptx::shared_address(&cta.control().barriers[1]);
+}
+
+/// Makes the barriers ready. One thread.
+template <class Config>
+__device__ __forceinline__ void open_whole_latent(const Cta<Config>& cta, int ctas) {
+#if __CUDA_ARCH__ >= 900
+  for (int part = 0; part < Config::kKeyParts; ++part) ptx::init_barrier(keys_filled(cta, part), 1);
+  ptx::init_barrier(values_filled(cta), Config::kBoxes ? 1 : Config::kLoaderThreads);
+  ptx::init_barrier(weights_received(cta), 1);
+  ptx::init_barrier(sums_received(cta), 1);
+  ptx::publish_barriers();
+  wgmma::publish();  // boxes report to them
+  const int senders = ctas - (cta.rank < ctas ? 1 : 0);
+  ptx::expect_bytes(weights_received(cta), senders * Config::kWeightBytes);
+  ptx::expect_bytes(sums_received(cta), senders * Config::kSumBytes);
+#endif
+}
+
+/// Where a CTA's shared memory begins in each of its peers.
+template <class Config>
+class Peers {
+ public:
+  __device__ __forceinline__ explicit Peers(const Cta<Config>& cta) : own_(ptx::shared_address(cta.shared)) {
+#if __CUDA_ARCH__ >= 900
+#pragma unroll
+    for (int i = 1; i < Config::kSingleItemCluster; ++i) {
+      first_[i - 1] = ptx::remote_address(own_, static_cast<std::uint32_t>(peer_of(cta, i)));
+    }
+#endif
+  }
+
+  /// Sends 16 bytes to the same place in all peers, and reports them to their barriers.
+  __device__ __forceinline__ void send(std::uint32_t offset, const float4& value, std::uint32_t barrier) const {
+#if __CUDA_ARCH__ >= 900
+#pragma unroll
+    for (const std::uint32_t first : first_) ptx::store_remote(first + offset, value, first + (barrier - own_));
+#endif
+  }
+
+ private:
+  std::uint32_t own_;
+  std::uint32_t first_[Config::kSingleItemCluster - 1];
+};
+
+/// The threads that work and the first warp of loaders meet.
+template <class Config>
+__device__ __forceinline__ void meet_sender() {
+  ptx::sync_all<Config::kThreads + 32>();
+}
+
+/// The scores of the CTA's tokens, part of the keys by part.
+template <class Config>
+__device__ __forceinline__ void multiply_whole_latent_keys(const Cta<Config>& cta, GroupScores<Config>& s) {
+  const std::uint32_t shared = ptx::shared_address(cta.shared);
+  const std::uint64_t first_a = wgmma::descriptor(shared);
+  const std::uint64_t first_b = wgmma::descriptor(shared + Config::kQueryOffset);
+  constexpr int kSteps = Config::kKeyBlocksAtOnce * 4;
+#pragma unroll
+  for (int part = 0; part < Config::kKeyParts; ++part) {
+    if constexpr (Config::kBoxes) ptx::wait_own_barrier(keys_filled(cta, part), 0);
+    wgmma::fence();
+#pragma unroll
+    for (int k = part * kSteps; k < (part + 1) * kSteps; ++k) {
+      const std::uint64_t a = wgmma::advance(first_a, (k >> 2) * Config::kBlockBytes + (k & 3) * 32);
+      const std::uint64_t b = wgmma::advance(first_b, (k >> 2) * Config::kQueryBlockBytes + (k & 3) * 32);
+      wgmma::multiply<typename Config::Element, wgmma::Major::k>(s, a, b, k > 0 ? 1 : 0);
+    }
+    wgmma::commit();
+  }
+  wgmma::wait<0>();
+  wgmma::hold(s);
+}
+
+/// The greatest score of each of the lane's rows among the CTA's tokens.
+template <class Config>
+__device__ __forceinline__ void whole_latent_maxima(const Cta<Config>& cta, const GroupScores<Config>& s, float scale,
+                                                    float (&maximum)[Config::kRowTiles][2]) {
+  auto* shared = reinterpret_cast<float2*>(cta.shared + Config::kWarpMaximaOffset);
+  LaneMaxima<Config> x;
+  lane_maxima<Config>(s, scale, x);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+    for (int lanes = 4; lanes < 32; lanes <<= 1) {
+#pragma unroll
+      for (float& value : x[n]) value = fmaxf(value, __shfl_xor_sync(~0U, value, lanes));
+    }
+    if (cta.lane < 4) shared[(cta.warp * Config::kRowTiles + n) * 4 + cta.lane] = {x[n][0], x[n][1]};
+  }
+  cta.sync();
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    maximum[n][0] = maximum[n][1] = kNothingSeen;
+#pragma unroll
+    for (int warp = 0; warp < Config::kWarps; ++warp) {
+      const float2 other = shared[(warp * Config::kRowTiles + n) * 4 + (cta.lane & 3)];
+      maximum[n][0] = fmaxf(maximum[n][0], other.x);
+      maximum[n][1] = fmaxf(maximum[n][1], other.y);
+    }
+  }
+}
+
+/// P of the warp's tokens, here and in all peers; then its sums, for send_sums().
+template <class Config>
+__device__ __forceinline__ void send_weights(const Cta<Config>& cta, const Peers<Config>& peers,
+                                             const GroupScores<Config>& s, float scale,
+                                             const float (&maximum)[Config::kRowTiles][2]) {
+  using T = ptx::Traits<typename Config::Element>;
+  constexpr int kWarpBytes = Config::kTokens * Config::kWeightRowBytes;
+  const std::uint32_t place = Config::kWeightOffset + cta.rank * Config::kWeightBytes;
+  const int token = cta.warp * Config::kTokens + (cta.lane >> 2);
+  float sum[Config::kRowTiles][2];
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    float p[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) p[j] = ptx::exp2_approximate(__fmaf_rn(s[n][j], scale, -maximum[n][j & 1]));
+    unsigned char* at = cta.shared + place + wgmma::swizzled<Config::kWeightRowBytes>(token, n) + (cta.lane & 3) * 4;
+    *reinterpret_cast<std::uint32_t*>(at) = T::pack(p[0], p[1]);
+    *reinterpret_cast<std::uint32_t*>(at + 8 * Config::kWeightRowBytes) = T::pack(p[2], p[3]);
+    sum[n][0] = p[0] + p[2];
+    sum[n][1] = p[1] + p[3];
+  }
+  __syncwarp();
+#pragma unroll
+  for (int first = 0; first < kWarpBytes; first += 32 * 16) {
+    const std::uint32_t offset = place + cta.warp * kWarpBytes + first + cta.lane * 16;
+    peers.send(offset, *reinterpret_cast<const float4*>(cta.shared + offset), weights_received(cta));
+  }
+  auto* sums = reinterpret_cast<float2*>(cta.shared + Config::kWarpSumsOffset);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+    for (int lanes = 4; lanes < 32; lanes <<= 1) {
+#pragma unroll
+      for (float& value : sum[n]) value += __shfl_xor_sync(~0U, value, lanes);
+    }
+    if (cta.lane < 4) sums[(cta.warp * Config::kRowTiles + n) * 4 + cta.lane] = {sum[n][0], sum[n][1]};
+  }
+}
+
+/// The CTA's maxima and sums, here and in all peers. The first warp of loaders.
+template <class Config>
+__device__ __forceinline__ void send_sums(const Cta<Config>& cta, const Peers<Config>& peers) {
+  constexpr int kPairs = Config::kRows / 2;
+  if (cta.lane >= kPairs) return;
+  const auto* maxima = reinterpret_cast<const float2*>(cta.shared + Config::kWarpMaximaOffset) + cta.lane;
+  const auto* sums = reinterpret_cast<const float2*>(cta.shared + Config::kWarpSumsOffset) + cta.lane;
+  float4 all = make_float4(kNothingSeen, 0, kNothingSeen, 0);
+#pragma unroll
+  for (int warp = 0; warp < Config::kWarps; ++warp) {
+    all.x = fmaxf(all.x, maxima[warp * kPairs].x);
+    all.z = fmaxf(all.z, maxima[warp * kPairs].y);
+    all.y += sums[warp * kPairs].x;
+    all.w += sums[warp * kPairs].y;
+  }
+  const std::uint32_t offset = Config::kSumsOffset + cta.rank * Config::kSumBytes + cta.lane * 16;
+  *reinterpret_cast<float4*>(cta.shared + offset) = all;
+  peers.send(offset, all, sums_received(cta));
+}
+
+/// The scores of the CTA's tokens become weights. The threads that work, once the queries are there, and where keys do
+/// not come in boxes these.
+template <class Config>
+__device__ __forceinline__ void weigh_whole_latent(const Cta<Config>& cta, const DeviceItem& item,
+                                                   const Peers<Config>& peers) {
+  GroupScores<Config> s;
+  multiply_whole_latent_keys(cta, s);
+  float scale = cta.params.scale_log2;
+  if (item.kv_end - item.kv_begin < (cta.rank + 1) * Config::kGroupTokens) {
+    // What is masked must be -inf after it is scaled, by whatever number.
+    const int first = item.kv_begin + cta.rank * Config::kGroupTokens + cta.warp * Config::kTokens + (cta.lane >> 2);
+#pragma unroll
+    for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) s[n][j] = first + (j >> 1) * 8 < item.kv_end ? s[n][j] * scale : -INFINITY;
+    }
+    scale = 1;
+  }
+  float maximum[Config::kRowTiles][2];
+  whole_latent_maxima(cta, s, scale, maximum);
+  send_weights(cta, peers, s, scale, maximum);
+  wgmma::publish();
+}
+
+/// O^T = V^T P^T of each CTA's tokens apart, as their maxima differ: [CTA][block of 64 elements][row tile]. Of CTAs
+/// without tokens it is what the first one's give: conditions between the instructions would make each wait for the one
+/// before.
+template <class Config>
+using WholeLatentProducts = float[Config::kSingleItemCluster][Config::kCtaBlocks][Config::kRowTiles][4];
+
+template <class Config>
+__device__ __forceinline__ void start_whole_latent_values(const Cta<Config>& cta, int ctas,
+                                                          WholeLatentProducts<Config>& o) {
+  const std::uint32_t shared = ptx::shared_address(cta.shared);
+  wgmma::fence();
+#pragma unroll
+  for (int from = 0; from < Config::kSingleItemCluster; ++from) {
+    const int tile = from < ctas ? from : 0;
+    const std::uint64_t first_a = wgmma::descriptor(shared + value_place(cta, tile));
+    const std::uint64_t first_b =
+        wgmma::descriptor<Config::kWeightRowBytes>(shared + Config::kWeightOffset + tile * Config::kWeightBytes);
+#pragma unroll
+    for (int d = 0; d < Config::kCtaBlocks; ++d) {
+#pragma unroll
+      for (int k = 0; k < Config::kGroupTokens / 16; ++k) {
+        const std::uint64_t a = wgmma::advance(first_a, d * Config::kBlockBytes + k * 2048);
+        const std::uint64_t b = wgmma::advance(first_b, k * 16 * Config::kWeightRowBytes);
+        wgmma::multiply<typename Config::Element, wgmma::Major::mn>(o[from][d], a, b, k > 0 ? 1 : 0);
+      }
+    }
+  }
+  wgmma::commit();
+}
+
+/// Finds by what factor each CTA's products of a row count, and the row's maximum and sum over all: a thread for a row
+/// of a CTA.
+template <class Config>
+__device__ __forceinline__ void find_factors(const Cta<Config>& cta, int ctas) {
+  constexpr int kCluster = Config::kSingleItemCluster;
+  auto* factors = reinterpret_cast<float*>(cta.shared + Config::kFactorsOffset);
+  auto* totals = reinterpret_cast<float2*>(cta.shared + Config::kTotalsOffset);
+#pragma unroll
+  for (int first = 0; first < kCluster * Config::kRows; first += Config::kThreads) {
+    const int index = first + static_cast<int>(threadIdx.x);
+    if (kCluster * Config::kRows < Config::kThreads && index >= kCluster * Config::kRows) return;
+    const int from = index % kCluster;
+    const int row = index / kCluster;
+    float2 x = make_float2(kNothingSeen, 0);
+    if (from < ctas) {
+      x = *reinterpret_cast<const float2*>(cta.shared + Config::kSumsOffset + from * Config::kSumBytes + row * 8);
+    }
+    float maximum = x.x;
+#pragma unroll
+    for (int lanes = 1; lanes < kCluster; lanes <<= 1) {
+      maximum = fmaxf(maximum, __shfl_xor_sync(~0U, maximum, lanes));
+    }
+    const float factor = ptx::exp2_approximate(x.x - maximum);
+    float sum = factor * x.y;
+#pragma unroll
+    for (int lanes = 1; lanes < kCluster; lanes <<= 1) sum += __shfl_xor_sync(~0U, sum, lanes);
+    factors[from * Config::kRows + row] = factor;
+    if (from == 0) totals[row] = make_float2(maximum, sum);
+  }
+}
+
+/// Weighs the products and hands them on: to the output, or as packets of its part.
+template <class Config>
+__device__ __forceinline__ void put_whole_latent(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                                 const WholeLatentProducts<Config>& o, int ctas) {
+  const auto* factors = reinterpret_cast<const float2*>(cta.shared + Config::kFactorsOffset) + (cta.lane & 3);
+  const auto* totals = reinterpret_cast<const float4*>(cta.shared + Config::kTotalsOffset) + (cta.lane & 3);
+  const int first = cta.rank * Config::kCtaBlocks * 4 + cta.warp;  // of the warp's dimension tiles
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    const float4 total = totals[n * 4];
+    const auto fragment = [&](int d) {
+      float4 all = make_float4(0, 0, 0, 0);
+#pragma unroll
+      for (int from = 0; from < Config::kSingleItemCluster; ++from) {
+        if (from >= ctas) continue;
+        const float(&part)[4] = o[from][d][n];
+        const float2 factor = factors[from * (Config::kRows / 2) + n * 4];
+        all.x += factor.x * part[0];
+        all.y += factor.y * part[1];
+        all.z += factor.x * part[2];
+        all.w += factor.y * part[3];
+      }
+      return all;
+    };
+    if (Config::kParts && item.parts > 1) {
+      const int index = packet_index(cta, item, item.part);
+#pragma unroll
+      for (int d = 0; d < Config::kCtaBlocks; ++d) {
+        put_packet(cta, index, n * Config::kDimTiles + first + d * 4, fragment(d), total);
+      }
+    } else {
+      const float maximum[2] = {total.x, total.z};
+      const float sum[2] = {total.y, total.w};
+      const RowTileWriter<Config> writer(cta.params.output, rows, n, first, cta.lane, sum);
+#pragma unroll
+      for (int d = 0; d < Config::kCtaBlocks; ++d) writer.write(d * 4, fragment(d));
+      if (first == 0) write_lse(cta.params.lse, rows, n, cta.lane, maximum, sum);
+    }
+  }
+}
+
+/// The warp's ticket for its fragments of an output in parts, in lane 0 (packets.cuh).
+template <class Config>
+__device__ __forceinline__ std::uint32_t take_whole_latent_ticket(const Cta<Config>& cta, const DeviceItem& item) {
+  static_assert(Config::kSingleItemCluster * Config::kWarps <= 2 * kCountersPerSlot);
+  if (item.parts == 1 || cta.lane != 0) return 0;
+  const int counter = packet_index(cta, item, 0) * kCountersPerSlot + cta.rank * Config::kWarps + cta.warp;
+  return ptx::increment_relaxed(cta.params.arrivals + counter, item.parts - 1U);
+}
+
+/// Merges the warp's fragments of an output in parts if its ticket is the last one.
+template <class Config>
+__device__ __forceinline__ void merge_whole_latent(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                                   std::uint32_t ticket) {
+  if (item.parts == 1 || __shfl_sync(~0U, ticket, 0) + 1 != item.parts) return;
+#pragma unroll 1
+  for (int i = 0; i < Config::kRowTiles * Config::kCtaBlocks; ++i) {
+    const int block = cta.rank * Config::kCtaBlocks + i % Config::kCtaBlocks;
+    const int fragment = i / Config::kCtaBlocks * Config::kDimTiles + block * 4 + cta.warp;
+    if (!merge_fragment<kFarBatch>(cta, item, rows, fragment)) return;
+  }
+  if constexpr (kRecords) record_merge(cta, item.slot_begin);
+}
+
+/// The threads that work on the CTA's item.
+template <class Config>
+__device__ __forceinline__ void run_whole_latent(const Cta<Config>& cta, const DeviceItem& item, int ctas,
+                                                 const Rows& rows) {
+  const DecodeParams& params = cta.params;
+  const bool has_tokens = cta.rank < ctas;
+  std::uint32_t ticket = 0;
+  if constexpr (Config::kParts) ticket = take_whole_latent_ticket(cta, item);
+  if (has_tokens) {
+    const Peers<Config> peers(cta);
+#if __CUDA_ARCH__ >= 900
+    ptx::cluster_wait();
+#endif
+    ptx::wait_copies<0>();
+    wgmma::publish();
+    cta.sync();
+    weigh_whole_latent(cta, item, peers);
+    meet_sender<Config>();
+  }
+  ptx::wait_own_barrier(values_filled(cta), 0);
+  if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
+  ptx::wait_barrier(weights_received(cta), 0);
+  if (Config::kBoxes && item.kv_end - item.kv_begin < ctas * Config::kGroupTokens) {
+    clear_values_behind(cta, item, ctas);
+  }
+  wgmma::publish();
+  cta.sync();
+  WholeLatentProducts<Config> o;
+  start_whole_latent_values(cta, ctas, o);
+  ptx::wait_barrier(sums_received(cta), 0);
+  if (has_tokens) meet_sender<Config>();
+  find_factors(cta, ctas);
+  cta.sync();
+  wgmma::wait<0>();
+#pragma unroll
+  for (auto& of_cta : o) {
+#pragma unroll
+    for (auto& block : of_cta) wgmma::hold(block);
+  }
+  put_whole_latent(cta, item, rows, o, ctas);
+  if constexpr (kRecords) end_item(cta);
+  if constexpr (Config::kParts) merge_whole_latent(cta, item, rows, ticket);
+}
+
+/// The others: they ask for what does not come by copies of those that work, and send the sums.
+template <class Config>
+__device__ __forceinline__ void send_whole_latent_sums(const Cta<Config>& cta, int ctas) {
+  if (cta.warp > Config::kWarps || cta.rank >= ctas) return;
+  const Peers<Config> peers(cta);
+#if __CUDA_ARCH__ >= 900
+  ptx::cluster_wait();
+#endif
+  meet_sender<Config>();
+  send_sums(cta, peers);
+  __syncwarp();
+  meet_sender<Config>();
+}
+
+/// keys: where Config::kBoxes.
+template <class Config>
+__device__ __forceinline__ void run_whole_latent_cta(const DecodeParams& params, unsigned char* shared,
+                                                     const KeyMap* keys = nullptr) {
+  const Cta<Config> cta = place<Config>(params, shared);
+  if constexpr (kRecords) begin_recording(cta);
+  if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
+  if ((params.dependent_launch & kWaitFirst) != 0) ptx::wait_for_previous_kernel();
+  const DeviceItem item = only_item(cta);
+  const Rows rows = rows_of<Config>(params, item, cta.row_block);
+  const int ctas = ctas_with_tokens<Config>(item);
+  const bool works = cta.warp < Config::kWarps;
+  if constexpr (kRecords) begin_item(cta, cta.worker);
+  const auto ask_for_queries = [&] {
+    if (works && cta.rank < ctas) request_latent_queries(cta, rows);
+  };
+  const bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
+  if (threadIdx.x == Config::kThreads) {
+    open_whole_latent(cta, ctas);
+    if constexpr (Config::kBoxes) BoxProducer<Config>(cta, item, *keys).ask_for_keys();
+  }
+  if (!wait_after_fill) ask_for_queries();
+  if constexpr (!Config::kBoxes) {
+    if (works && cta.rank < ctas) copy_own_keys(cta, item);
+  }
+  __syncthreads();
+#if __CUDA_ARCH__ >= 900
+  ptx::cluster_arrive_relaxed();
+#endif
+  if (!works) {
+    if constexpr (!Config::kBoxes) {
+      copy_peer_values(cta, item);
+    } else if (threadIdx.x == Config::kThreads) {
+      BoxProducer<Config>(cta, item, *keys).ask_for_values();
+    }
+    __syncwarp();
+    send_whole_latent_sums(cta, ctas);
+    return;
+  }
+  if (wait_after_fill) {
+    ptx::wait_for_previous_kernel();
+    ask_for_queries();
+  }
+  ptx::commit_copies();
+  run_whole_latent(cta, item, ctas, rows);
+  if constexpr (kRecords) end_recording(cta);
+}
+
+template <class Config>
+__global__ void __launch_bounds__(Config::kAllThreads, 1)
+    whole_latent_kernel(const __grid_constant__ DecodeParams params) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  if constexpr (has_instructions<Config>()) run_whole_latent_cta<Config>(params, shared);
+}
+
+/// The same with keys in boxes.
+template <class Config>
+__global__ void __launch_bounds__(Config::kAllThreads, 1)
+    whole_latent_box_kernel(const __grid_constant__ DecodeParams params, const __grid_constant__ KeyMap keys) {
+  extern __shared__ __align__(1024) unsigned char shared[];
+  if (threadIdx.x == Config::kThreads) ptx::prefetch_map(&keys);
+  if constexpr (has_instructions<Config>()) run_whole_latent_cta<Config>(params, shared, &keys);
+}
+
+}  // namespace splitwave::gpu

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+// Latent attention by clusters that hold all keys of an item (gpu/kernels/whole_latent.cuh).
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "cpu_reference/oracle.h"
+#include "gpu/decode.h"
+#include "schedules/schedules.h"
+#include "tests/gpu/judged_run.h"
+#include "tests/support/battery.h"
+#include "workloads/tensors.h"
+
+namespace splitwave::gpu {
+namespace {
+
+using cpu_reference::Result;
+using schedules::Plan;
+using testing::expect_exact;
+using testing::grid_for;
+using testing::same_bits;
+using workloads::Tensors;
+using workloads::Workload;
+
+class WholeLatent : public testing::DeviceTest {};
+
+Workload latent(std::int32_t heads, const std::vector<std::int32_t>& lengths, std::int32_t page) {
+  const Workload w = testing::decode("whole_latent", testing::mla(heads), lengths);
+  return page > 0 ? testing::paged(w, page) : w;
+}
+
+/// Every config and overlap that takes the plan of this name.
+void expect_exact_of(const Workload& w, const std::string& name, int& runs) {
+  const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
+  const Result<double> exact = cpu_reference::attend(w, tensors);
+  for (const KernelConfig& v : whole_item_configs(w)) {
+    const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+    if (!fits_single_item_kernel(w, plan, v)) continue;
+    for (const Overlap overlap : {Overlap::none, Overlap::prefetch}) {
+      LaunchOptions options;
+      options.overlap = overlap;
+      expect_exact(w, tensors, exact, plan, v, options);
+      ++runs;
+    }
+    if (::testing::Test::HasFailure()) return;
+  }
+}
+
+/// Lengths around what a CTA and a cluster hold; uniform plans and items from the table.
+TEST_F(WholeLatent, WholeOutputs) {
+  int runs = 0;
+  for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
+    for (const std::int32_t heads : {1, 8, 16, 23, 32, 100, 128}) {
+      for (const std::int32_t page : {0, 16, 64, 7}) {
+        for (const std::int32_t length : {1, 63, 64, 65, 200, 257, 512}) {
+          Workload w = latent(heads, {length, length, length}, page);
+          w.geometry.dtype = dtype;
+          expect_exact_of(w, "fixed-split:1", runs);
+          w.requests[1].context_len = 1 + length / 3;
+          expect_exact_of(w, "fixed-split:1", runs);
+          if (HasFailure()) return;
+        }
+      }
+    }
+  }
+  EXPECT_GE(runs, 1000);
+}
+
+TEST_F(WholeLatent, OutputsInParts) {
+  int runs = 0;
+  for (const workloads::Dtype dtype : {workloads::Dtype::f16, workloads::Dtype::bf16}) {
+    for (const std::int32_t heads : {5, 16, 32, 128}) {
+      for (const std::int32_t page : {0, 64}) {
+        for (const std::vector<std::int32_t>& lengths : {std::vector{1000, 1000}, {1000, 130, 64}, {4096}}) {
+          Workload w = latent(heads, lengths, page);
+          w.geometry.dtype = dtype;
+          for (const char* name : {"fixed-split:2", "fixed-split:5", "fixed-split:17", "fixed-size:64",
+                                   "fixed-size:256", "fixed-size:512"}) {
+            expect_exact_of(w, std::string(name) + "+last_arriver", runs);
+            if (HasFailure()) return;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(runs, 300);
+}
+
+/// A window's first position is anywhere in a page.
+TEST_F(WholeLatent, Windows) {
+  int runs = 0;
+  for (const std::int32_t page : {0, 16}) {
+    Workload w = latent(16, {700, 90, 3000}, page);
+    w.geometry.causal = true;
+    w.geometry.window = 301;
+    expect_exact_of(w, "fixed-size:1024+last_arriver", runs);  // FlashAttention's rules part the heads of such
+  }
+  EXPECT_GE(runs, 4);
+}
+
+/// Launches that follow each other, uniform and from a table, in one part and several: packets and counters are left as
+/// they were found.
+TEST_F(WholeLatent, AThousandLaunchesGiveTheSameBits) {
+  for (const char* name : {"fixed-split:1", "fixed-split:4+last_arriver"}) {
+    for (const std::int32_t heads : {16, 32, 64}) {
+      const Workload w = latent(heads, {512, 400, 512, 77}, 64);
+      const DeviceTensors tensors = DeviceTensors::generate(w, 3);
+      for (const KernelConfig& v : whole_item_configs(w)) {
+        const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
+        if (!fits_single_item_kernel(w, plan, v)) continue;
+        Decoder decoder(capacity_of(w, plan, v));
+        decoder.set_plan(w, tensors.addressing(), plan, v);
+        decoder.launch(tensors.pointers(0));
+        decoder.synchronize();
+        const HostResult first = tensors.download();
+        for (int i = 0; i < 10; ++i) {
+          for (int j = 0; j < 100; ++j) decoder.launch(tensors.pointers(0));
+          decoder.synchronize();
+          ASSERT_TRUE(same_bits(first, tensors.download())) << name << " " << to_string(v);
+        }
+      }
+    }
+  }
+}
+
+/// Its CTAs hold 512 tokens at most, for single queries.
+TEST_F(WholeLatent, RefusesOtherPlans) {
+  for (const Workload& w :
+       {latent(16, {513}, 0), latent(16, {0, 5}, 0), testing::with_queries(latent(16, {60}, 0), {2})}) {
+    const DeviceTensors tensors = DeviceTensors::generate(w, 1);
+    for (const KernelConfig& v : whole_item_configs(latent(16, {60}, 0))) {
+      const Plan plan = schedules::make_plan("fa2", w, grid_for(latent(16, {60}, 0), v));
+      Decoder decoder(capacity_of(w, plan, v));
+      EXPECT_THROW(decoder.set_plan(w, tensors.addressing(), plan, v), base::InputError) << w.name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace splitwave::gpu
