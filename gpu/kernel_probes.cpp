@@ -45,7 +45,8 @@ class ConfigProbes {
       : probe_(std::move(probe)), options_(options), found_(found), round_(round_tokens(probe_.config)) {}
 
   void run() {
-    if (probe_.paged && probe_.config.cluster > 1) return;  // what pages cost is known from single CTAs
+    // What pages cost is known from single CTAs.
+    if (probe_.paged && probe_.config.cluster > probe_.config.least_cluster()) return;
     if (probe_.config.stages == 1) return whole_item();
     if (probe_.config.cluster > 1) return cluster();
     lists();
@@ -109,7 +110,7 @@ class ConfigProbes {
     if (probe_.paged) return;
     for (const std::int32_t tokens : {probe_.config.cluster * probe_.config.tokens, round_}) cold(tokens, false);
     single_item_merges({2, 8});
-    if (probe_.config.cluster > 1) return;
+    if (probe_.config.cluster > probe_.config.least_cluster()) return;
     row_waves();
     table();
   }

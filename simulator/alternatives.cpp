@@ -152,7 +152,7 @@ std::vector<KernelProfile> pair_alternatives(const KernelFamily& family, const W
   return all;
 }
 
-bool one_item_per_list(const Workload& workload, const Plan& plan) {
+bool one_item_per_list(const Workload& workload, const Plan& plan, bool any_heads) {
   const std::int32_t group = workload.geometry.group();
   const auto lists = static_cast<std::size_t>(plan.lists());
   if (plan.merge == schedules::MergeKind::host_cta || plan.dispatch == schedules::Dispatch::queue) return false;
@@ -160,9 +160,10 @@ bool one_item_per_list(const Workload& workload, const Plan& plan) {
   for (std::size_t i = 0; i < lists; ++i) {
     if (plan.cta_begin[i] != static_cast<std::int32_t>(i)) return false;
   }
-  return std::all_of(plan.outputs.begin(), plan.outputs.end(), [&](const schedules::OutputTile& tile) {
-    return tile.head_count == group && tile.head_begin % group == 0 && tile.row_begin == 0 && tile.row_end == group;
-  });
+  return any_heads || std::all_of(plan.outputs.begin(), plan.outputs.end(), [&](const schedules::OutputTile& tile) {
+           return tile.head_count == group && tile.head_begin % group == 0 && tile.row_begin == 0 &&
+                  tile.row_end == group;
+         });
 }
 
 std::int32_t most_rows(const Plan& plan) {
@@ -231,7 +232,8 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
   KernelProfile result = kernel;
   const bool single = lists == Lists::single_items;
   result.reads_table = !single || !workloads::is_uniform(workload);
-  const bool paged = workload.kv.layout == workloads::KvLayout::paged;
+  const bool in_boxes = takes_any_heads(kernel) && schedules::page_holds_boxes(workload.kv.page_size);
+  const bool paged = workload.kv.layout == workloads::KvLayout::paged && !in_boxes;
   result.full_sm_seconds = paged ? kernel.paged_full_sm_seconds : kernel.full_sm_seconds;
   if (single || kernel.cluster > 1) result.full_sm_seconds = 0;  // of single items in crowd_start_seconds
   result.edge_query_seconds = result.edge_chunk_seconds = 0;     // of two queries; as_run() counts a tile's
@@ -278,8 +280,10 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
                                     std::int64_t resident) {
   if (kernel.kv_heads > 1) return pairs_as_run(kernel, workload, plan);
   if (kernel.config.empty()) return with_tile_of(plan, kernel);
-  const bool single = kernel.single_item_prologue_seconds > 0 && workload.geometry.group() <= kernel.most_rows &&
-                      one_item_per_list(workload, plan) && (kernel.most_tokens == 0 || holds_whole_items(plan, kernel));
+  const bool any_heads = takes_any_heads(kernel);
+  const bool single =
+      kernel.single_item_prologue_seconds > 0 && (any_heads || workload.geometry.group() <= kernel.most_rows) &&
+      one_item_per_list(workload, plan, any_heads) && (kernel.most_tokens == 0 || holds_whole_items(plan, kernel));
   if (kernel.most_tokens > 0 && !single) return std::nullopt;
   const std::int32_t blocks = std::max(1, (most_rows(plan) + kernel.most_rows - 1) / kernel.most_rows);
   if (plan.dispatch == schedules::Dispatch::queue) {

@@ -42,8 +42,13 @@ enum class Lists { any, single_items, waiting };
 KernelProfile with_costs_of(const KernelProfile& kernel, const workloads::Workload& workload, Lists lists);
 
 /// Whether lists have one item each, with all query heads of a KV head and a single query, and no CTA waits for others:
-/// what single-item kernels run.
-bool one_item_per_list(const workloads::Workload& workload, const schedules::Plan& plan);
+/// what single-item kernels run. any_heads: an item may have some of the heads, or more rows than a CTA takes.
+bool one_item_per_list(const workloads::Workload& workload, const schedules::Plan& plan, bool any_heads = false);
+
+/// Whether a kernel that holds its items takes such: of a latent cache, as those with rings do.
+inline bool takes_any_heads(const KernelProfile& kernel) {
+  return kernel.most_tokens > 0 && kernel.shares_tiles;
+}
 
 /// Whether the config's kernel for lists of one item takes outputs in parts: of those that hold their items only larger
 /// clusters do.

@@ -29,12 +29,12 @@ std::array<DecodeKernel, 4> whole_latent() {
           whole_latent_entry<Element, kRowTiles, kCluster, true, true>()};
 }
 
-// Row tiles, CTAs of the cluster.
+// Row tiles, CTAs of the cluster (the first is KernelConfig::least_cluster()).
 
 template <class Element>
 std::span<const DecodeKernel> whole_latent_kernels() {
-  static const auto all = join(whole_latent<Element, 2, 8>(), whole_latent<Element, 4, 8>(),
-                               whole_latent<Element, 2, 4>(), whole_latent<Element, 4, 4>());
+  static const auto all = join(whole_latent<Element, 2, 4>(), whole_latent<Element, 2, 8>(),
+                               whole_latent<Element, 4, 4>(), whole_latent<Element, 4, 8>());
   return all;
 }
 

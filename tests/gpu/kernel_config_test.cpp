@@ -53,8 +53,8 @@ TEST(KernelConfig, NoKernelIsListedTwice) {
         bf16_d64_single_item_kernels(), bf16_d128_single_item_kernels(), bf16_d256_single_item_kernels(),
         f16_d64_group_kernels(),        f16_d128_group_kernels(),        f16_d256_group_kernels(),
         bf16_d64_group_kernels(),       bf16_d128_group_kernels(),       bf16_d256_group_kernels(),
-        f16_latent_kernels(),           bf16_latent_kernels(),           f16_d64_pair_kernels(),
-        bf16_d64_pair_kernels()}) {
+        f16_latent_kernels(),           bf16_latent_kernels(),           f16_whole_latent_kernels(),
+        bf16_whole_latent_kernels(),    f16_d64_pair_kernels(),          bf16_d64_pair_kernels()}) {
     std::set<const void*> functions;
     for (const DecodeKernel& kernel : kernels) functions.insert(kernel.function);
     EXPECT_EQ(functions.size(), kernels.size()) << "head_dim " << kernels.front().head_dim;
@@ -144,9 +144,9 @@ TEST(KernelConfig, WithoutADeviceTheErrorSaysSo) {
 void expect_known(const char* kernels, const char* machine_name, std::size_t& single, std::size_t& held_parts) {
   const simulator::KernelFamily family = simulator::load_kernel(kernels);
   const simulator::Machine machine = simulator::load_machine(machine_name);
-  for (const char* spec :
-       {"h=8/1,d=128:4q1s60", "h=32/8,d=128:3q1s700", "h=8/1,d=64:2q1s100_1q1s7", "h=40/2,d=128:2q1s90",
-        "h=16/2,d=256:2q1s64", "h=8/1,d=128:4q2s60", "h=8/1,d=128:2q1s1500"}) {
+  for (const char* spec : {"h=8/1,d=128:4q1s60", "h=32/8,d=128:3q1s700", "h=8/1,d=64:2q1s100_1q1s7",
+                           "h=40/2,d=128:2q1s90", "h=16/2,d=256:2q1s64", "h=8/1,d=128:4q2s60", "h=8/1,d=128:2q1s1500",
+                           "h=16/1,d=576,dv=512,kind=mla:3q1s200", "h=64/1,d=576,dv=512,kind=mla:2q1s500"}) {
     const workloads::Workload w = workloads::parse_spec(spec);
     for (const simulator::KernelProfile& kernel : simulator::alternatives(family, w, machine, simulator::kAnyRows)) {
       schedules::Grid grid = simulator::grid_of(machine, kernel);
@@ -157,8 +157,10 @@ void expect_known(const char* kernels, const char* machine_name, std::size_t& si
           const schedules::Plan plan = schedules::make_plan(schedule, w, grid);
           const auto run = simulator::as_run(kernel, w, plan, grid.resident());
           if (!run) continue;
-          const bool predicted = kernel.single_item_prologue_seconds > 0 && simulator::one_item_per_list(w, plan) &&
-                                 w.geometry.group() <= kernel.most_rows;
+          const bool any_heads = simulator::takes_any_heads(kernel);
+          const bool predicted = kernel.single_item_prologue_seconds > 0 &&
+                                 simulator::one_item_per_list(w, plan, any_heads) &&
+                                 (any_heads || w.geometry.group() <= kernel.most_rows);
           EXPECT_EQ(predicted, fits_single_item_kernel(w, plan, parse_kernel_config(kernel.config)))
               << spec << " " << schedule << " " << kernel.config;
           single += predicted ? 1 : 0;

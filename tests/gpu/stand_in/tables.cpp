@@ -182,6 +182,12 @@ std::span<const DecodeKernel> bf16_latent_kernels() {
   static const std::vector<DecodeKernel> all = latent_kernels(true);
   return all;
 }
+std::span<const DecodeKernel> f16_whole_latent_kernels() {
+  return {};
+}
+std::span<const DecodeKernel> bf16_whole_latent_kernels() {
+  return {};
+}
 std::span<const DecodeKernel> f16_d64_group_kernels() {
   return {};
 }
