@@ -248,7 +248,7 @@ TokenSeconds seconds_per_token(const Machine& machine, const KernelProfile& kern
   const double others = std::max(0.0, instructions + exponentials + fp32 + other_shared - longest);
   const double by_units = longest + kernel.unhidden_crowded * others;
   const double chain = kernel.chain_clocks / machine.clock_hz;
-  if (kernel.crowded_clocks > 0) {
+  if (kernel.crowded_clocks > 0 || kernel.most_tokens > 0) {  // of what holds its items 0 where an SM has one CTA
     const double crowded = kernel.crowded_clocks / machine.clock_hz;
     return {crowded, std::max(crowded, chain)};
   }

@@ -108,7 +108,7 @@ struct KernelProfile {
   double paged_single_item_chain_clocks = 0;
   double box_chain_clocks = 0;    ///< in place of both where CTAs side by side take the same keys in boxes; 0: never
   double crowded_clocks = 0;      ///< of an SM per KV token where several CTAs are on it. 0: by the units' rates; of
-                                  ///< a kernel that holds its items, in ClusterCosts
+                                  ///< a kernel that holds its items, in ClusterCosts, none: an SM has one CTA
   double fewer_rows_seconds = 0;  ///< of a kernel that holds its items: by which an SM takes less for one of a single
                                   ///< row than for one of all rows, which a lone CTA does not; as run, of its rows
   double item_fewer_rows_seconds = 0;  ///< of item_seconds and item_crowded_seconds: by which an item of one row takes
