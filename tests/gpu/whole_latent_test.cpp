@@ -90,6 +90,17 @@ TEST_F(WholeLatent, OutputsInParts) {
   EXPECT_GE(runs, 300);
 }
 
+/// One launch of each kernel and way of loading, small enough for compute-sanitizer.
+TEST_F(WholeLatent, EveryKernelOnce) {
+  int runs = 0;
+  for (const std::int32_t page : {0, 16, 64}) {
+    for (const char* name : {"fixed-split:1", "fixed-split:2+last_arriver"}) {
+      expect_exact_of(latent(20, {200, 131}, page), name, runs);
+    }
+  }
+  EXPECT_EQ(runs, 2 * 3 * 2 * 4);
+}
+
 /// A window's first position is anywhere in a page.
 TEST_F(WholeLatent, Windows) {
   int runs = 0;
