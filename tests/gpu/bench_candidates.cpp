@@ -65,7 +65,7 @@ std::vector<Candidate> held_parts(const Workload& w, const KernelConfig& v) {
   }
   const auto outputs = static_cast<std::int32_t>(w.requests.size()) * w.geometry.kv_heads;
   for (const std::int32_t splits : {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32}) {
-    if (outputs * splits * v.cluster > 1024) break;
+    if (outputs * splits * v.cluster > (v.team == gpu::Team::group ? 264 : 1024)) break;
     add((longest + splits - 1) / splits, fmt::format("fixed-split:{}", splits));
   }
   return all;

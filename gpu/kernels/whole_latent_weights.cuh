@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first half of what a cluster does that holds all keys of an item (whole_latent.cuh): each CTA's scores of its
+// tokens become weights, here and in all of its peers.
+#pragma once
+
+#include "gpu/kernels/group_tile.cuh"
+#include "gpu/kernels/whole_latent_loader.cuh"
+
+namespace splitwave::gpu {
+
+/// Barriers for the weights that peers send, and for their maxima and sums, which come later.
+template <class Config>
+__device__ __forceinline__ std::uint32_t weights_received(const Cta<Config>& cta) {
+  return ptx::shared_address(&cta.control().barriers[0]);
+}
+template <class Config>
+__device__ __forceinline__ std::uint32_t sums_received(const Cta<Config>& cta) {
+  return ptx::shared_address(&cta.control().barriers[1]);
+}
+
+/// Makes the barriers ready. One thread.
+template <class Config>
+__device__ __forceinline__ void open_whole_latent(const Cta<Config>& cta, int ctas) {
+#if __CUDA_ARCH__ >= 900
+  for (int part = 0; part < Config::kKeyParts; ++part) ptx::init_barrier(keys_filled(cta, part), 1);
+  ptx::init_barrier(values_filled(cta), Config::kBoxes ? 1 : Config::kLoaderThreads);
+  ptx::init_barrier(weights_received(cta), 1);
+  ptx::init_barrier(sums_received(cta), 1);
+  ptx::publish_barriers();
+  wgmma::publish();  // boxes report to them
+  const int senders = ctas - (cta.rank < ctas ? 1 : 0);
+  ptx::expect_bytes(weights_received(cta), senders * Config::kWeightBytes);
+  ptx::expect_bytes(sums_received(cta), senders * Config::kSumBytes);
+#endif
+}
+
+/// Where a CTA's shared memory begins in each of its peers.
+template <class Config>
+class Peers {
+ public:
+  __device__ __forceinline__ explicit Peers(const Cta<Config>& cta) : own_(ptx::shared_address(cta.shared)) {
+#if __CUDA_ARCH__ >= 900
+#pragma unroll
+    for (int i = 1; i < Config::kSingleItemCluster; ++i) {
+      first_[i - 1] = ptx::remote_address(own_, static_cast<std::uint32_t>(peer_of(cta, i)));
+    }
+#endif
+  }
+
+  /// Sends 16 bytes to the same place in all peers, and reports them to their barriers.
+  __device__ __forceinline__ void send(std::uint32_t offset, const float4& value, std::uint32_t barrier) const {
+#if __CUDA_ARCH__ >= 900
+#pragma unroll
+    for (const std::uint32_t first : first_) ptx::store_remote(first + offset, value, first + (barrier - own_));
+#endif
+  }
+
+ private:
+  std::uint32_t own_;
+  std::uint32_t first_[Config::kSingleItemCluster - 1];
+};
+
+/// The threads that work and the first warp of loaders meet.
+template <class Config>
+__device__ __forceinline__ void meet_sender() {
+  ptx::sync_all<Config::kThreads + 32>();
+}
+
+/// The scores of the CTA's tokens, part of the keys by part.
+template <class Config>
+__device__ __forceinline__ void multiply_whole_latent_keys(const Cta<Config>& cta, GroupScores<Config>& s) {
+  const std::uint32_t shared = ptx::shared_address(cta.shared);
+  const std::uint64_t first_a = wgmma::descriptor(shared);
+  const std::uint64_t first_b = wgmma::descriptor(shared + Config::kQueryOffset);
+  constexpr int kSteps = Config::kKeyBlocksAtOnce * 4;
+#pragma unroll
+  for (int part = 0; part < Config::kKeyParts; ++part) {
+    if constexpr (Config::kBoxes) ptx::wait_own_barrier(keys_filled(cta, part), 0);
+    wgmma::fence();
+#pragma unroll
+    for (int k = part * kSteps; k < (part + 1) * kSteps; ++k) {
+      const std::uint64_t a = wgmma::advance(first_a, (k >> 2) * Config::kBlockBytes + (k & 3) * 32);
+      const std::uint64_t b = wgmma::advance(first_b, (k >> 2) * Config::kQueryBlockBytes + (k & 3) * 32);
+      wgmma::multiply<typename Config::Element, wgmma::Major::k>(s, a, b, k > 0 ? 1 : 0);
+    }
+    wgmma::commit();
+  }
+  wgmma::wait<0>();
+  wgmma::hold(s);
+}
+
+/// The greatest score of each of the lane's rows among the CTA's tokens.
+template <class Config>
+__device__ __forceinline__ void whole_latent_maxima(const Cta<Config>& cta, const GroupScores<Config>& s, float scale,
+                                                    float (&maximum)[Config::kRowTiles][2]) {
+  auto* shared = reinterpret_cast<float2*>(cta.shared + Config::kWarpMaximaOffset);
+  LaneMaxima<Config> x;
+  lane_maxima<Config>(s, scale, x);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+    for (int lanes = 4; lanes < 32; lanes <<= 1) {
+#pragma unroll
+      for (float& value : x[n]) value = fmaxf(value, __shfl_xor_sync(~0U, value, lanes));
+    }
+    if (cta.lane < 4) shared[(cta.warp * Config::kRowTiles + n) * 4 + cta.lane] = {x[n][0], x[n][1]};
+  }
+  cta.sync();
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    maximum[n][0] = maximum[n][1] = kNothingSeen;
+#pragma unroll
+    for (int warp = 0; warp < Config::kWarps; ++warp) {
+      const float2 other = shared[(warp * Config::kRowTiles + n) * 4 + (cta.lane & 3)];
+      maximum[n][0] = fmaxf(maximum[n][0], other.x);
+      maximum[n][1] = fmaxf(maximum[n][1], other.y);
+    }
+  }
+}
+
+/// P of the warp's tokens, here and in all peers; then its sums, for send_sums().
+template <class Config>
+__device__ __forceinline__ void send_weights(const Cta<Config>& cta, const Peers<Config>& peers,
+                                             const GroupScores<Config>& s, float scale,
+                                             const float (&maximum)[Config::kRowTiles][2]) {
+  using T = ptx::Traits<typename Config::Element>;
+  constexpr int kWarpBytes = Config::kTokens * Config::kWeightRowBytes;
+  const std::uint32_t place = Config::kWeightOffset + cta.rank * Config::kWeightBytes;
+  const int token = cta.warp * Config::kTokens + (cta.lane >> 2);
+  float sum[Config::kRowTiles][2];
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    float p[4];
+#pragma unroll
+    for (int j = 0; j < 4; ++j) p[j] = ptx::exp2_approximate(__fmaf_rn(s[n][j], scale, -maximum[n][j & 1]));
+    unsigned char* at = cta.shared + place + wgmma::swizzled<Config::kWeightRowBytes>(token, n) + (cta.lane & 3) * 4;
+    *reinterpret_cast<std::uint32_t*>(at) = T::pack(p[0], p[1]);
+    *reinterpret_cast<std::uint32_t*>(at + 8 * Config::kWeightRowBytes) = T::pack(p[2], p[3]);
+    sum[n][0] = p[0] + p[2];
+    sum[n][1] = p[1] + p[3];
+  }
+  __syncwarp();
+#pragma unroll
+  for (int first = 0; first < kWarpBytes; first += 32 * 16) {
+    const std::uint32_t offset = place + cta.warp * kWarpBytes + first + cta.lane * 16;
+    peers.send(offset, *reinterpret_cast<const float4*>(cta.shared + offset), weights_received(cta));
+  }
+  auto* sums = reinterpret_cast<float2*>(cta.shared + Config::kWarpSumsOffset);
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+    for (int lanes = 4; lanes < 32; lanes <<= 1) {
+#pragma unroll
+      for (float& value : sum[n]) value += __shfl_xor_sync(~0U, value, lanes);
+    }
+    if (cta.lane < 4) sums[(cta.warp * Config::kRowTiles + n) * 4 + cta.lane] = {sum[n][0], sum[n][1]};
+  }
+}
+
+/// The CTA's maxima and sums, here and in all peers. The first warp of loaders.
+template <class Config>
+__device__ __forceinline__ void send_sums(const Cta<Config>& cta, const Peers<Config>& peers) {
+  constexpr int kPairs = Config::kRows / 2;
+  if (cta.lane >= kPairs) return;
+  const auto* maxima = reinterpret_cast<const float2*>(cta.shared + Config::kWarpMaximaOffset) + cta.lane;
+  const auto* sums = reinterpret_cast<const float2*>(cta.shared + Config::kWarpSumsOffset) + cta.lane;
+  float4 all = make_float4(kNothingSeen, 0, kNothingSeen, 0);
+#pragma unroll
+  for (int warp = 0; warp < Config::kWarps; ++warp) {
+    all.x = fmaxf(all.x, maxima[warp * kPairs].x);
+    all.z = fmaxf(all.z, maxima[warp * kPairs].y);
+    all.y += sums[warp * kPairs].x;
+    all.w += sums[warp * kPairs].y;
+  }
+  const std::uint32_t offset = Config::kSumsOffset + cta.rank * Config::kSumBytes + cta.lane * 16;
+  *reinterpret_cast<float4*>(cta.shared + offset) = all;
+  peers.send(offset, all, sums_received(cta));
+}
+
+/// The scores of the CTA's tokens become weights. The threads that work, once the queries are there, and where keys do
+/// not come in boxes these.
+template <class Config>
+__device__ __forceinline__ void weigh_whole_latent(const Cta<Config>& cta, const DeviceItem& item,
+                                                   const Peers<Config>& peers) {
+  GroupScores<Config> s;
+  multiply_whole_latent_keys(cta, s);
+  float scale = cta.params.scale_log2;
+  if (item.kv_end - item.kv_begin < (cta.rank + 1) * Config::kGroupTokens) {
+    // What is masked must be -inf after it is scaled, by whatever number.
+    const int first = item.kv_begin + cta.rank * Config::kGroupTokens + cta.warp * Config::kTokens + (cta.lane >> 2);
+#pragma unroll
+    for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) s[n][j] = first + (j >> 1) * 8 < item.kv_end ? s[n][j] * scale : -INFINITY;
+    }
+    scale = 1;
+  }
+  float maximum[Config::kRowTiles][2];
+  whole_latent_maxima(cta, s, scale, maximum);
+  send_weights(cta, peers, s, scale, maximum);
+  wgmma::publish();
+}
+
+}  // namespace splitwave::gpu
