@@ -89,6 +89,30 @@ TEST(AsRun, KernelsWithoutRingsHoldWholeItems) {
   EXPECT_FALSE(as_run(kernel, large, plan_for("fixed-split:1", large, kernel), 132));
 }
 
+/// Clusters that hold an item of a latent cache take some of its heads, or all of them in row blocks; pages of whole
+/// boxes cost them nothing, and an SM has one CTA.
+TEST(AsRun, ClustersHoldItemsOfALatentCache) {
+  workloads::Workload paged = workloads::parse_spec("h=64/1,d=576,dv=512,kind=mla:4q1s500");
+  const KernelProfile kernel = config("r2g4s1t16c8", paged);
+  EXPECT_EQ(kernel.most_tokens, 512);
+  for (const std::int32_t tile_q : {16, 64}) {
+    schedules::Grid grid{132, 1, 0, 64};
+    grid.tile_q = tile_q;
+    const schedules::Plan plan = schedules::make_plan("fixed-size:1024", paged, grid);
+    const auto contiguous = as_run(kernel, paged, plan, 132);
+    ASSERT_TRUE(contiguous) << tile_q;
+    paged.kv.layout = workloads::KvLayout::paged;
+    paged.kv.page_size = 64;
+    EXPECT_EQ(as_run(kernel, paged, plan, 132)->prologue_seconds, contiguous->prologue_seconds) << tile_q;
+    paged.kv.page_size = 16;
+    EXPECT_GT(as_run(kernel, paged, plan, 132)->prologue_seconds, contiguous->prologue_seconds + 5e-7) << tile_q;
+    paged.kv.layout = workloads::KvLayout::bshd;
+    EXPECT_EQ(seconds_per_token(load_machine("h200-calibrated"), *contiguous, paged.geometry, 16).crowded, 0);
+  }
+  const workloads::Workload longer = workloads::parse_spec("h=64/1,d=576,dv=512,kind=mla:4q1s513");
+  EXPECT_FALSE(as_run(kernel, longer, plan_for("fixed-size:1024", longer, kernel), 132));
+}
+
 TEST(AsRun, PagesCrowdKernelsThatHoldTheirItems) {
   const workloads::Workload small = workloads::parse_spec("h=8/1,d=128:4q1s64");
   workloads::Workload paged = small;
