@@ -180,7 +180,8 @@ __device__ __forceinline__ void run_whole_latent(const Cta<Config>& cta, const D
   if constexpr (Config::kParts) merge_whole_latent(cta, item, rows, ticket);
 }
 
-/// The others: they ask for what does not come by copies of those that work, and send the sums.
+/// What is left to the loaders once they have asked for all: the first warp sends the sums, as soon as those that work
+/// have them.
 template <class Config>
 __device__ __forceinline__ void send_whole_latent_sums(const Cta<Config>& cta, int ctas) {
   if (cta.warp > Config::kWarps || cta.rank >= ctas) return;
