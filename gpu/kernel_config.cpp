@@ -280,14 +280,14 @@ bool takes_single_items(const workloads::Workload& workload, const schedules::Pl
   const auto lists = static_cast<std::size_t>(plan.lists());
   if (plan.merge == schedules::MergeKind::host_cta) return false;
   if (config.kv_heads > 1 && plan.merge == schedules::MergeKind::kernel && !plan.merges.empty()) return false;
-  const bool any_rows = config.team == Team::group;  // more than a CTA takes in row blocks, or some of the heads
-  if (workloads::max_query_len(workload) != 1 || (!any_rows && group > 8 * config.row_tiles)) return false;
+  const bool any_heads = config.team == Team::group;  // more than a CTA takes in row blocks, or some of the heads
+  if (workloads::max_query_len(workload) != 1 || (!any_heads && group > 8 * config.row_tiles)) return false;
   if (plan.dispatch == schedules::Dispatch::queue || lists != plan.items.size()) return false;
   if (config.stages == 1 && !holds_whole_items(plan, config)) return false;
   for (std::size_t i = 0; i < lists; ++i) {
     if (plan.cta_begin[i] != static_cast<std::int32_t>(i)) return false;
   }
-  return any_rows || std::all_of(plan.outputs.begin(), plan.outputs.end(), [&](const schedules::OutputTile& tile) {
+  return any_heads || std::all_of(plan.outputs.begin(), plan.outputs.end(), [&](const schedules::OutputTile& tile) {
            return tile.head_count == group && tile.head_begin % group == 0 && tile.row_begin == 0 &&
                   tile.row_end == group;
          });

@@ -220,10 +220,14 @@ void take_waiting_costs(const KernelProfile& kernel, KernelProfile& result) {
   result.chain_clocks += kernel.waiting_chain_clocks - kernel.chain_clocks;
 }
 
-/// Whether keys come in boxes.
+/// Whether the cache is one whose keys may come in boxes.
+bool holds_boxes(const Workload& workload) {
+  return workload.kv.layout != workloads::KvLayout::paged || schedules::page_holds_boxes(workload.kv.page_size);
+}
+
+/// Whether keys come in boxes to a kernel with a ring.
 bool takes_boxes(const KernelProfile& kernel, const Workload& workload) {
-  return kernel.box_chain_clocks > 0 && schedules::boxes_pay(workload, kernel.most_rows) &&
-         (workload.kv.layout != workloads::KvLayout::paged || schedules::page_holds_boxes(workload.kv.page_size));
+  return kernel.box_chain_clocks > 0 && schedules::boxes_pay(workload, kernel.most_rows) && holds_boxes(workload);
 }
 
 }  // namespace
@@ -232,7 +236,7 @@ KernelProfile with_costs_of(const KernelProfile& kernel, const Workload& workloa
   KernelProfile result = kernel;
   const bool single = lists == Lists::single_items;
   result.reads_table = !single || !workloads::is_uniform(workload);
-  const bool in_boxes = takes_any_heads(kernel) && schedules::page_holds_boxes(workload.kv.page_size);
+  const bool in_boxes = takes_any_heads(kernel) && holds_boxes(workload);
   const bool paged = workload.kv.layout == workloads::KvLayout::paged && !in_boxes;
   result.full_sm_seconds = paged ? kernel.paged_full_sm_seconds : kernel.full_sm_seconds;
   if (single || kernel.cluster > 1) result.full_sm_seconds = 0;  // of single items in crowd_start_seconds

@@ -74,6 +74,8 @@ class Writer {
     return list;
   }
 
+  /// CTAs of the least cluster that it is compiled for.
+  std::int32_t least() const { return probed_.clusters.front(); }
   /// Whether the warps have lists of their own.
   bool alone() const { return probed_.config.team == gpu::Team::alone; }
   bool shares_tiles() const { return probed_.config.team != gpu::Team::warps && !alone(); }
@@ -135,20 +137,20 @@ class Writer {
     add("early_clocks", "clock", early);
     add("crowded_clocks", "clock", crowded_clocks);
     table();
-    const std::int32_t least = probed_.clusters.front();
-    if (times_.find(least, false, ProbeKind::row_waves, 2)) {
-      const double less = times_.each(least, false, ProbeKind::waves) - times_.each(least, false, ProbeKind::row_waves);
+    if (times_.find(least(), false, ProbeKind::row_waves, 2)) {
+      const double less =
+          times_.each(least(), false, ProbeKind::waves) - times_.each(least(), false, ProbeKind::row_waves);
       add_ns("fewer_rows", less / probed_.resources.front().single_item_where.ctas_per_sm);
     }
-    const double two = times_.at(least, false, ProbeKind::waves, 2);
-    add_ns("single_item_crowd_start", two - 2 * times_.each(least, false, ProbeKind::waves) - rounds_.launch());
+    const double two = times_.at(least(), false, ProbeKind::waves, 2);
+    add_ns("single_item_crowd_start", two - 2 * times_.each(least(), false, ProbeKind::waves) - rounds_.launch());
     add_part_merges(probed_, times_, base_, list_);
   }
 
   void table() {
-    const std::int32_t least = probed_.clusters.front();
-    const std::int32_t round = times_.round(least);
-    add_ns("table", times_.at(least, false, ProbeKind::table, round) - times_.at(least, false, ProbeKind::item, round));
+    const std::int32_t round = times_.round(least());
+    add_ns("table",
+           times_.at(least(), false, ProbeKind::table, round) - times_.at(least(), false, ProbeKind::item, round));
   }
 
   /// Prologue and epilogue.
@@ -344,21 +346,20 @@ class Writer {
   }
 
   void paged() {
-    const std::int32_t least = probed_.clusters.front();
-    const std::int32_t round = times_.round(least);
+    const std::int32_t round = times_.round(least());
     const bool any_plan = probed_.masked;
-    if (!times_.find(least, any_plan, ProbeKind::item, round, true)) return;
+    if (!times_.find(least(), any_plan, ProbeKind::item, round, true)) return;
     const auto prologue = [&](bool pages) {
       return times_.first(1, true, ProbeKind::items, pages) - times_.chain(1, true, pages);
     };
     const auto item_prologue = [&](bool pages) {
       const double chain = probed_.config.stages == 1 ? 0 : times_.chain(1, any_plan, pages);
-      return times_.at(least, any_plan, ProbeKind::item, round, pages) - chain;
+      return times_.at(least(), any_plan, ProbeKind::item, round, pages) - chain;
     };
     add_ns("paged", probed_.masked ? prologue(true) - prologue(false) : item_prologue(true) - item_prologue(false));
     if (probed_.config.stages == 1) {
-      const double wave = times_.each(least, false, ProbeKind::waves);
-      const double looked_up = times_.each(least, false, ProbeKind::waves, true);
+      const double wave = times_.each(least(), false, ProbeKind::waves);
+      const double looked_up = times_.each(least(), false, ProbeKind::waves, true);
       if (wave > 0) add("paged_crowded", "1", rounded(std::max(1.0, looked_up / wave)));
       return;
     }

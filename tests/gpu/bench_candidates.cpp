@@ -75,8 +75,8 @@ std::vector<Candidate> held_parts(const Workload& w, const KernelConfig& v) {
 void add_whole_item(const Workload& w, std::int32_t row_tiles, std::vector<Candidate>& all) {
   for (const KernelConfig& v : gpu::whole_item_configs(w)) {
     const Candidate whole{"fixed-split:1", v};
-    const bool fits_rows = v.row_tiles == row_tiles || (v.team == gpu::Team::group && v.row_tiles < row_tiles);
-    if (!fits_rows || gpu::residency(w, v).workers == 0) continue;
+    const bool in_blocks = v.team == gpu::Team::group && v.row_tiles < row_tiles;
+    if ((v.row_tiles != row_tiles && !in_blocks) || gpu::residency(w, v).workers == 0) continue;
     if (gpu::fits_single_item_kernel(w, plan_of(w, whole), v)) all.push_back(whole);
     for (const Candidate& parts : held_parts(w, v)) {
       if (gpu::fits_single_item_kernel(w, plan_of(w, parts), v)) all.push_back(parts);

@@ -178,16 +178,7 @@ TEST_F(Correctness, UniformPlansNeedNoTable) {
 void expect_whole_item_exact(const Workload& w) {
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const Result<double> exact = cpu_reference::attend(w, tensors);
-  for (const KernelConfig& v : whole_item_configs(w)) {
-    const Plan plan = schedules::make_plan("fixed-split:1", w, grid_for(w, v));
-    if (!fits_single_item_kernel(w, plan, v)) continue;
-    for (const Overlap overlap : {Overlap::none, Overlap::prefetch}) {
-      LaunchOptions options;
-      options.overlap = overlap;
-      expect_exact(w, tensors, exact, plan, v, options);
-    }
-    if (::testing::Test::HasFailure()) return;
-  }
+  testing::expect_held_exact(w, tensors, exact, "fixed-split:1");
 }
 
 TEST_F(Correctness, KernelsWithoutRings) {

@@ -87,6 +87,27 @@ inline std::vector<schedules::MergeKind> merges_alike(const schedules::Plan& pla
   return {schedules::MergeKind::kernel, schedules::MergeKind::host_cta, schedules::MergeKind::last_arriver};
 }
 
+/// Runs and judges the schedule's plan on every kernel without rings that takes it, alone and with K and V asked for
+/// before the previous kernel has ended, up to the first failure. only_parts: not if all outputs are whole. Returns how
+/// many runs that were.
+inline int expect_held_exact(const workloads::Workload& w, const workloads::Tensors& tensors,
+                             const cpu_reference::Result<double>& exact, const std::string& schedule,
+                             bool only_parts = false) {
+  int runs = 0;
+  for (const gpu::KernelConfig& v : gpu::whole_item_configs(w)) {
+    const schedules::Plan plan = plan_of(w, v, schedule);
+    if ((only_parts && plan.merges.empty()) || !gpu::fits_single_item_kernel(w, plan, v)) continue;
+    for (const gpu::Overlap overlap : {gpu::Overlap::none, gpu::Overlap::prefetch}) {
+      gpu::LaunchOptions options;
+      options.overlap = overlap;
+      expect_exact(w, tensors, exact, plan, v, options);
+      ++runs;
+    }
+    if (::testing::Test::HasFailure()) break;
+  }
+  return runs;
+}
+
 /// Runs the plan so many times, on poisoned outputs: the same bits each time. The first other ones are fatal.
 inline void expect_repeatable(const workloads::Workload& w, const workloads::Tensors& tensors,
                               const schedules::Plan& plan, const gpu::KernelConfig& v, int runs) {

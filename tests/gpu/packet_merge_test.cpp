@@ -51,18 +51,9 @@ TEST_F(PacketMerge, OfFewAndManyParts) {
 void expect_held_parts_exact(const Workload& w, int& runs) {
   const workloads::Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const auto reference = cpu_reference::attend(w, tensors);
-  for (const KernelConfig& v : whole_item_configs(w)) {
-    for (const char* name : {"fixed-split:2", "fixed-split:3", "fixed-split:9", "fixed-size:64", "fixed-size:512"}) {
-      const Plan plan = plan_of(w, v, std::string(name) + "+last_arriver");
-      if (plan.merges.empty() || !fits_single_item_kernel(w, plan, v)) continue;
-      for (const Overlap overlap : {Overlap::none, Overlap::prefetch}) {
-        LaunchOptions options;
-        options.overlap = overlap;
-        expect_exact(w, tensors, reference, plan, v, options);
-        ++runs;
-      }
-      if (::testing::Test::HasFailure()) return;
-    }
+  for (const char* name : {"fixed-split:2", "fixed-split:3", "fixed-split:9", "fixed-size:64", "fixed-size:512"}) {
+    runs += testing::expect_held_exact(w, tensors, reference, std::string(name) + "+last_arriver", true);
+    if (::testing::Test::HasFailure()) return;
   }
 }
 

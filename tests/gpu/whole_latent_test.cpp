@@ -2,8 +2,6 @@
 // Latent attention by clusters that hold all keys of an item (gpu/kernels/whole_latent.cuh).
 #include <gtest/gtest.h>
 
-#include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -20,7 +18,6 @@ namespace {
 
 using cpu_reference::Result;
 using schedules::Plan;
-using testing::expect_exact;
 using testing::grid_for;
 using testing::same_bits;
 using workloads::Tensors;
@@ -33,21 +30,11 @@ Workload latent(std::int32_t heads, const std::vector<std::int32_t>& lengths, st
   return page > 0 ? testing::paged(w, page) : w;
 }
 
-/// Every config and overlap that takes the plan of this name.
+/// Every config that takes the plan of this name.
 void expect_exact_of(const Workload& w, const std::string& name, int& runs) {
   const Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
   const Result<double> exact = cpu_reference::attend(w, tensors);
-  for (const KernelConfig& v : whole_item_configs(w)) {
-    const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
-    if (!fits_single_item_kernel(w, plan, v)) continue;
-    for (const Overlap overlap : {Overlap::none, Overlap::prefetch}) {
-      LaunchOptions options;
-      options.overlap = overlap;
-      expect_exact(w, tensors, exact, plan, v, options);
-      ++runs;
-    }
-    if (::testing::Test::HasFailure()) return;
-  }
+  runs += testing::expect_held_exact(w, tensors, exact, name);
 }
 
 /// Lengths around what a CTA and a cluster hold; uniform plans and items from the table.
