@@ -59,6 +59,33 @@ __device__ __forceinline__ Running running(const float4& o, const float (&maximu
   return {{o.x, o.y, o.z, o.w}, {maximum[0], maximum[1]}, {sum[0], sum[1]}};
 }
 
+/// Turns the maxima of each lane into those of all lanes and of all of the CTA's warps. shared: room for a pair of each
+/// warp, row tile and pair of rows.
+template <class Config, class Cta>
+__device__ __forceinline__ void maxima_of_warps(const Cta& cta, float2* shared,
+                                                float (&maximum)[Config::kRowTiles][2]) {
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+#pragma unroll
+    for (int lanes = 4; lanes < 32; lanes <<= 1) {
+#pragma unroll
+      for (float& value : maximum[n]) value = fmaxf(value, __shfl_xor_sync(~0U, value, lanes));
+    }
+    if (cta.lane < 4) shared[(cta.warp * Config::kRowTiles + n) * 4 + cta.lane] = {maximum[n][0], maximum[n][1]};
+  }
+  cta.sync();
+#pragma unroll
+  for (int n = 0; n < Config::kRowTiles; ++n) {
+    maximum[n][0] = maximum[n][1] = kNothingSeen;
+#pragma unroll
+    for (int warp = 0; warp < Config::kWarps; ++warp) {
+      const float2 other = shared[(warp * Config::kRowTiles + n) * 4 + (cta.lane & 3)];
+      maximum[n][0] = fmaxf(maximum[n][0], other.x);
+      maximum[n][1] = fmaxf(maximum[n][1], other.y);
+    }
+  }
+}
+
 /// Partial results that are combined at a time, all asked for before the first is used: of a CTA's or a cluster's
 /// parts, which lie in shared memory, and of an output's items, whose latency is long. Few items of many rows are
 /// combined for more fragments at a time in place of more items.

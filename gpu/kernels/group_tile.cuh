@@ -67,14 +67,15 @@ struct GroupAccumulator {
 template <class Config>
 using GroupScores = float[Config::kScoreTiles][4];
 
-/// queries: those of the warpgroup's first row.
+/// queries: those of the warpgroup's first row. first, last: which of the steps of 16 elements, without the last one.
 template <class Config>
-__device__ __forceinline__ void start_keys(std::uint32_t stage, std::uint32_t queries, GroupScores<Config>& s) {
+__device__ __forceinline__ void start_keys(std::uint32_t stage, std::uint32_t queries, GroupScores<Config>& s,
+                                           int first = 0, int last = Config::kHeadDim / 16) {
   using wgmma::Major;
   const std::uint64_t first_a = wgmma::descriptor(stage);
   const std::uint64_t first_b = wgmma::descriptor(queries);
 #pragma unroll
-  for (int k = 0; k < Config::kHeadDim / 16; ++k) {
+  for (int k = first; k < last; ++k) {
     const std::uint64_t a = wgmma::advance(first_a, (k >> 2) * Config::kBlockBytes + (k & 3) * 32);
     const std::uint64_t b = wgmma::advance(first_b, (k >> 2) * Config::kQueryBlockBytes + (k & 3) * 32);
     wgmma::multiply<typename Config::Element, Major::k>(s, a, b, k > 0 ? 1 : 0);

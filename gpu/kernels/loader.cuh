@@ -4,6 +4,7 @@
 #pragma once
 
 #include "gpu/kernels/config.cuh"
+#include "gpu/kernels/pages.cuh"
 #include "gpu/kernels/params.h"
 #include "gpu/kernels/ptx.cuh"
 
@@ -302,7 +303,7 @@ class Loader {
         whole_tiles ? lane_ / Config::kTokenTiles * kStep + lane_ % Config::kTokenTiles * 16 : lane_ % Config::kTokens;
     token = min(token, kv_end - 1);
     if constexpr (Config::kWholeItem) token = max(token, 0);  // a CTA may have no tokens
-    return __ldg(table + (params_.page_shift >= 0 ? token >> params_.page_shift : token / params_.page_size));
+    return __ldg(table + page_of(params_, token));
   }
 
   /// Tells all lanes the pages of the next chunk's tiles.
@@ -348,10 +349,7 @@ class Loader {
     for (int i = 0; i < kCopies; ++i) {
       const int row = i * kRowsPerCopy + lane_ / kColumns;
       const int page = __shfl_sync(~0U, pages, row);
-      const int token = first + row;
-      const int slot = params_.page_shift >= 0 ? token & (params_.page_size - 1) : token % params_.page_size;
-      const std::int64_t offset =
-          page * params_.page_stride + std::int64_t{slot} * params_.token_stride + column_offset_;
+      const std::int64_t offset = offset_in_cache(params_, page, first + row) + column_offset_;
       const bool valid = tokens_left_ > i * kRowsPerCopy;
       if (kPart != Part::values) copy_row(destination(shared, i), static_cast<const char*>(params_.k) + offset, valid);
       if (kPart == Part::keys) continue;

@@ -92,26 +92,34 @@ __device__ __forceinline__ std::uint32_t take_ticket(const Cta<Config>& cta, con
                                 item.parts - 1U);
 }
 
-/// Takes a lane's part of up to kAhead packets of a fragment, of parts side by side, `count` of them; of the others
-/// nothing. from: the first one. at, sums_at: where the lane's part and its sums lie in each. False: they have not come
-/// in time. All lanes of a warp, which may have other packets each.
-template <int kAhead, class Config>
+/// Takes a lane's part of up to kAhead packets of each of kFragments fragments, of parts side by side, `count` of them;
+/// of the others nothing. from: the first one. step: from there to the next fragment's, in bytes. at, sums_at: where
+/// the lane's part and its sums lie in each. False: they have not come in time. All lanes of a warp, which may have
+/// other packets each.
+template <int kAhead, int kFragments = 1, class Config>
 __device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const char* from, int count, int at, int sums_at,
-                                             float4 (&sums)[kAhead], float4 (&o)[kAhead]) {
+                                             float4 (&sums)[kFragments * kAhead], float4 (&o)[kFragments * kAhead],
+                                             int step = 0) {
   std::uint64_t since = 0;
   for (int polls = 1;; ++polls) {
     std::uint32_t greatest = 0;
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
-      sums[i] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
-      o[i] = make_float4(0, 0, 0, 0);
-      if (i < count) {
-        sums[i] = ptx::load_whole(from + i * kPacketStride<Config> + sums_at);
-        o[i] = ptx::load_whole(from + i * kPacketStride<Config> + at);
+    for (int fragment = 0; fragment < kFragments; ++fragment) {
+      const char* of = from + fragment * step;
+#pragma unroll
+      for (int i = 0; i < kAhead; ++i) {
+        float4& sum = sums[fragment * kAhead + i];
+        float4& value = o[fragment * kAhead + i];
+        sum = make_float4(kNothingSeen, 0, kNothingSeen, 0);
+        value = make_float4(0, 0, 0, 0);
+        if (i < count) {
+          sum = ptx::load_whole(of + i * kPacketStride<Config> + sums_at);
+          value = ptx::load_whole(of + i * kPacketStride<Config> + at);
+        }
       }
     }
 #pragma unroll
-    for (int i = 0; i < kAhead; ++i) {
+    for (int i = 0; i < kFragments * kAhead; ++i) {
       greatest = max(greatest, max(__float_as_uint(sums[i].x), __float_as_uint(o[i].x)));
     }
     if (__all_sync(~0U, greatest != kNotThere)) return true;
@@ -131,31 +139,34 @@ __device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const Dev
   }
 }
 
-/// Merges a fragment of the item's output in the order of its parts, of which the warp asks for kAhead at a time and
-/// adds as many as other merges do. False: they have not come in time.
-template <int kAhead, class Config>
-__device__ __forceinline__ bool merge_fragment(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
-                                               int fragment) {
+/// Merges kFragments fragments of the item's output, each `step` from the one before, in the order of its parts, of
+/// which the warp asks for kAhead at a time and adds as many as other merges do. False: they have not come in time.
+template <int kAhead, int kFragments = 1, class Config>
+__device__ __forceinline__ bool merge_fragments(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                                int fragment, int step = 0) {
   static_assert(kAhead % kFarBatch == 0);
-  Running run;
+  Running run[kFragments];
 #pragma unroll 1
   for (int first = 0; first < item.parts; first += kAhead) {
-    float4 sums[kAhead];
-    float4 o[kAhead];
+    float4 sums[kFragments * kAhead];
+    float4 o[kFragments * kAhead];
     const char* from = packet(cta, packet_index(cta, item, first), fragment);
-    if (!take_packets<kAhead>(cta, from, item.parts - first, cta.lane * 16, kPacketSums + (cta.lane & 3) * 16, sums,
-                              o)) {
+    if (!take_packets<kAhead, kFragments>(cta, from, item.parts - first, cta.lane * 16,
+                                          kPacketSums + (cta.lane & 3) * 16, sums, o, step * kPacketBytes)) {
       give_up(cta, item);
       return false;
     }
 #pragma unroll
-    for (int i = 0; i < kAhead; i += kFarBatch) {
+    for (int i = 0; i < kFragments * kAhead; i += kFarBatch) {
       add_batch(*reinterpret_cast<const float4(*)[kFarBatch]>(&sums[i]),
-                *reinterpret_cast<const float4(*)[kFarBatch]>(&o[i]), run);
+                *reinterpret_cast<const float4(*)[kFarBatch]>(&o[i]), run[i / kAhead]);
     }
   }
-  write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
-  forget_packets(cta, item, fragment);
+#pragma unroll
+  for (int i = 0; i < kFragments; ++i) {
+    write_output<Config>(cta.params.output, cta.params.lse, rows, fragment + i * step, cta.lane, run[i]);
+    forget_packets(cta, item, fragment + i * step);
+  }
   return true;
 }
 
@@ -164,7 +175,7 @@ template <int kAhead, class Config>
 __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows) {
 #pragma unroll 1
   for (int local = cta.warp; local < Config::kFragmentsPerRank; local += Config::kWarps) {
-    if (!merge_fragment<kAhead>(cta, item, rows, cta.first_fragment() + local)) return;
+    if (!merge_fragments<kAhead>(cta, item, rows, cta.first_fragment() + local)) return;
   }
 }
 

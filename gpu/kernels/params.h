@@ -83,7 +83,7 @@ enum DependentLaunch : std::uint32_t {
 
 /// Counters for each slot: as many as its row blocks have ranks, and half of the tickets that an output may need, which
 /// has two slots or more (packets.cuh).
-inline constexpr std::int32_t kCountersPerSlot = 16;
+inline constexpr std::int32_t kCountersPerSlot = 32;
 
 /// Of a partial result in packets (packets.cuh), in bytes: for each fragment of 8 rows by 16 elements these, then the
 /// maxima and sums of its pairs of rows, once for each quarter that a CTA may merge by itself.

@@ -20,30 +20,17 @@ namespace splitwave::gpu {
 template <class Config>
 __device__ __forceinline__ void share_maxima(const Cta<Config>& cta, const Scores<Config>& s,
                                              float (&maximum)[Config::kRowTiles][2]) {
-  auto* shared = reinterpret_cast<float2*>(cta.shared + Config::kMaximaOffset);
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
-      float x = fmaxf(kNothingSeen, fmaxf(s[n][0][j], s[n][0][j + 2]));
+      float& x = maximum[n][j];
+      x = fmaxf(s[n][0][j], s[n][0][j + 2]);
 #pragma unroll
       for (int i = 1; i < Config::kTokenTiles; ++i) x = fmaxf(x, fmaxf(s[n][i][j], s[n][i][j + 2]));
-#pragma unroll
-      for (int lanes = 4; lanes < 32; lanes <<= 1) x = fmaxf(x, __shfl_xor_sync(~0U, x, lanes));
-      maximum[n][j] = x;
-    }
-    if (cta.lane < 4) shared[(cta.warp * Config::kRowTiles + n) * 4 + cta.lane] = {maximum[n][0], maximum[n][1]};
-  }
-  __syncthreads();
-#pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
-#pragma unroll
-    for (int w = 0; w < Config::kWarps; ++w) {
-      const float2 other = shared[(w * Config::kRowTiles + n) * 4 + (cta.lane & 3)];
-      maximum[n][0] = fmaxf(maximum[n][0], other.x);
-      maximum[n][1] = fmaxf(maximum[n][1], other.y);
     }
   }
+  maxima_of_warps<Config>(cta, reinterpret_cast<float2*>(cta.shared + Config::kMaximaOffset), maximum);
 }
 
 /// Leaves the softmax's weights of the warp's tokens where all warps find them, as B operands, and their sums.

@@ -113,25 +113,31 @@ __device__ __forceinline__ void put_whole_latent(const Cta<Config>& cta, const D
   }
 }
 
-/// The warp's ticket for its fragments of an output in parts, in lane 0 (packets.cuh).
+/// The warp's ticket for its fragments of an output in parts, in lane 0 (packets.cuh). Those that load have some, too.
 template <class Config>
 __device__ __forceinline__ std::uint32_t take_whole_latent_ticket(const Cta<Config>& cta, const DeviceItem& item) {
-  static_assert(Config::kSingleItemCluster * Config::kWarps <= 2 * kCountersPerSlot);
+  constexpr int kWarps = Config::kAllThreads / 32;
+  static_assert(Config::kSingleItemCluster * kWarps <= 2 * kCountersPerSlot);
   if (item.parts == 1 || cta.lane != 0) return 0;
-  const int counter = packet_index(cta, item, 0) * kCountersPerSlot + cta.rank * Config::kWarps + cta.warp;
+  const int counter = packet_index(cta, item, 0) * kCountersPerSlot + cta.rank * kWarps + cta.warp;
   return ptx::increment_relaxed(cta.params.arrivals + counter, item.parts - 1U);
 }
 
-/// Merges the warp's fragments of an output in parts if its ticket is the last one.
+/// Merges the warp's fragments of an output in parts if its ticket is the last one, two at a time: a trip to L2 takes
+/// longer than all arithmetic. Those that work have the first half of the row tiles, those that load the second.
 template <class Config>
 __device__ __forceinline__ void merge_whole_latent(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
                                                    std::uint32_t ticket) {
+  constexpr int kOfWarp = Config::kRowTiles / 2 * Config::kCtaBlocks;
+  constexpr int kTogether = kOfWarp < 2 ? kOfWarp : 2;
   if (item.parts == 1 || __shfl_sync(~0U, ticket, 0) + 1 != item.parts) return;
+  const int first = cta.warp / Config::kWarps * (Config::kRowTiles / 2) * Config::kDimTiles +
+                    cta.rank * Config::kCtaBlocks * 4 + cta.warp % Config::kWarps;
 #pragma unroll 1
-  for (int i = 0; i < Config::kRowTiles * Config::kCtaBlocks; ++i) {
-    const int block = cta.rank * Config::kCtaBlocks + i % Config::kCtaBlocks;
-    const int fragment = i / Config::kCtaBlocks * Config::kDimTiles + block * 4 + cta.warp;
-    if (!merge_fragment<kFarBatch>(cta, item, rows, fragment)) return;
+  for (int i = 0; i < kOfWarp; i += kTogether) {
+    const int fragment = first + i / Config::kCtaBlocks * Config::kDimTiles + i % Config::kCtaBlocks * 4;
+    constexpr int kStep = Config::kCtaBlocks > 1 ? 4 : Config::kDimTiles;
+    if (!merge_fragments<kFarBatch, kTogether>(cta, item, rows, fragment, kStep)) return;
   }
   if constexpr (kRecords) record_merge(cta, item.slot_begin);
 }
@@ -142,8 +148,6 @@ __device__ __forceinline__ void run_whole_latent(const Cta<Config>& cta, const D
                                                  const Rows& rows) {
   const DecodeParams& params = cta.params;
   const bool has_tokens = cta.rank < ctas;
-  std::uint32_t ticket = 0;
-  if constexpr (Config::kParts) ticket = take_whole_latent_ticket(cta, item);
   if (has_tokens) {
     const Peers<Config> peers(cta);
 #if __CUDA_ARCH__ >= 900
@@ -177,7 +181,6 @@ __device__ __forceinline__ void run_whole_latent(const Cta<Config>& cta, const D
   }
   put_whole_latent(cta, item, rows, o, ctas);
   if constexpr (kRecords) end_item(cta);
-  if constexpr (Config::kParts) merge_whole_latent(cta, item, rows, ticket);
 }
 
 /// What is left to the loaders once they have asked for all: the first warp sends the sums, as soon as those that work
@@ -214,7 +217,11 @@ __device__ __forceinline__ void run_whole_latent_cta(const DecodeParams& params,
   const bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   if (threadIdx.x == Config::kThreads) {
     open_whole_latent(cta, ctas);
-    if constexpr (Config::kBoxes) BoxProducer<Config>(cta, item, *keys).ask_for_keys();
+    if constexpr (Config::kBoxes) {
+      const BoxProducer<Config> producer(cta, item, *keys);
+      producer.ask_for_keys();
+      producer.ask_for_values();
+    }
   }
   if (!wait_after_fill) ask_for_queries();
   if constexpr (!Config::kBoxes) {
@@ -224,22 +231,24 @@ __device__ __forceinline__ void run_whole_latent_cta(const DecodeParams& params,
 #if __CUDA_ARCH__ >= 900
   ptx::cluster_arrive_relaxed();
 #endif
-  if (!works) {
-    if constexpr (!Config::kBoxes) {
-      copy_peer_values(cta, item);
-    } else if (threadIdx.x == Config::kThreads) {
-      BoxProducer<Config>(cta, item, *keys).ask_for_values();
+  std::uint32_t ticket = 0;
+  if (works) {
+    if (wait_after_fill) {
+      ptx::wait_for_previous_kernel();
+      ask_for_queries();
     }
-    __syncwarp();
+    ptx::commit_copies();
+    if constexpr (Config::kParts) ticket = take_whole_latent_ticket(cta, item);
+    run_whole_latent(cta, item, ctas, rows);
+  } else {
+    if constexpr (!Config::kBoxes) copy_peer_values(cta, item);
+    if constexpr (Config::kParts) {
+      if (wait_after_fill) ptx::wait_for_previous_kernel();  // it may still merge
+      ticket = take_whole_latent_ticket(cta, item);
+    }
     send_whole_latent_sums(cta, ctas);
-    return;
   }
-  if (wait_after_fill) {
-    ptx::wait_for_previous_kernel();
-    ask_for_queries();
-  }
-  ptx::commit_copies();
-  run_whole_latent(cta, item, ctas, rows);
+  if constexpr (Config::kParts) merge_whole_latent(cta, item, rows, ticket);
   if constexpr (kRecords) end_recording(cta);
 }
 

@@ -126,12 +126,8 @@ class CopiedRows {
       std::int64_t offset = static_cast<std::int64_t>(item.kv_base) * 16 + std::int64_t{at} * params.token_stride;
       if constexpr (Config::kPaged) {
         const int there = min(at, item.kv_end - 1);
-        const bool shifts = params.page_shift >= 0;
-        const int page =
-            __ldg(params.block_table + item.kv_base + (shifts ? there >> params.page_shift : there / params.page_size));
-        const int slot = shifts ? there & (params.page_size - 1) : there % params.page_size;
-        offset =
-            page * params.page_stride + std::int64_t{slot} * params.token_stride + item.kv_head * params.head_stride;
+        const int page = __ldg(params.block_table + item.kv_base + page_of(params, there));
+        offset = offset_in_cache(params, page, there) + item.kv_head * params.head_stride;
       }
       from_[i] = static_cast<const char*>(params.k) + offset + (cta.lane & 7) * 16;
       exists_[i] = at < item.kv_end;

@@ -70,52 +70,16 @@ __device__ __forceinline__ void meet_sender() {
 template <class Config>
 __device__ __forceinline__ void multiply_whole_latent_keys(const Cta<Config>& cta, GroupScores<Config>& s) {
   const std::uint32_t shared = ptx::shared_address(cta.shared);
-  const std::uint64_t first_a = wgmma::descriptor(shared);
-  const std::uint64_t first_b = wgmma::descriptor(shared + Config::kQueryOffset);
   constexpr int kSteps = Config::kKeyBlocksAtOnce * 4;
 #pragma unroll
   for (int part = 0; part < Config::kKeyParts; ++part) {
     if constexpr (Config::kBoxes) ptx::wait_own_barrier(keys_filled(cta, part), 0);
     wgmma::fence();
-#pragma unroll
-    for (int k = part * kSteps; k < (part + 1) * kSteps; ++k) {
-      const std::uint64_t a = wgmma::advance(first_a, (k >> 2) * Config::kBlockBytes + (k & 3) * 32);
-      const std::uint64_t b = wgmma::advance(first_b, (k >> 2) * Config::kQueryBlockBytes + (k & 3) * 32);
-      wgmma::multiply<typename Config::Element, wgmma::Major::k>(s, a, b, k > 0 ? 1 : 0);
-    }
+    start_keys<Config>(shared, shared + Config::kQueryOffset, s, part * kSteps, (part + 1) * kSteps);
     wgmma::commit();
   }
   wgmma::wait<0>();
   wgmma::hold(s);
-}
-
-/// The greatest score of each of the lane's rows among the CTA's tokens.
-template <class Config>
-__device__ __forceinline__ void whole_latent_maxima(const Cta<Config>& cta, const GroupScores<Config>& s, float scale,
-                                                    float (&maximum)[Config::kRowTiles][2]) {
-  auto* shared = reinterpret_cast<float2*>(cta.shared + Config::kWarpMaximaOffset);
-  LaneMaxima<Config> x;
-  lane_maxima<Config>(s, scale, x);
-#pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
-#pragma unroll
-    for (int lanes = 4; lanes < 32; lanes <<= 1) {
-#pragma unroll
-      for (float& value : x[n]) value = fmaxf(value, __shfl_xor_sync(~0U, value, lanes));
-    }
-    if (cta.lane < 4) shared[(cta.warp * Config::kRowTiles + n) * 4 + cta.lane] = {x[n][0], x[n][1]};
-  }
-  cta.sync();
-#pragma unroll
-  for (int n = 0; n < Config::kRowTiles; ++n) {
-    maximum[n][0] = maximum[n][1] = kNothingSeen;
-#pragma unroll
-    for (int warp = 0; warp < Config::kWarps; ++warp) {
-      const float2 other = shared[(warp * Config::kRowTiles + n) * 4 + (cta.lane & 3)];
-      maximum[n][0] = fmaxf(maximum[n][0], other.x);
-      maximum[n][1] = fmaxf(maximum[n][1], other.y);
-    }
-  }
 }
 
 /// P of the warp's tokens, here and in all peers; then its sums, for send_sums().
@@ -196,7 +160,8 @@ __device__ __forceinline__ void weigh_whole_latent(const Cta<Config>& cta, const
     scale = 1;
   }
   float maximum[Config::kRowTiles][2];
-  whole_latent_maxima(cta, s, scale, maximum);
+  lane_maxima<Config>(s, scale, maximum);
+  maxima_of_warps<Config>(cta, reinterpret_cast<float2*>(cta.shared + Config::kWarpMaximaOffset), maximum);
   send_weights(cta, peers, s, scale, maximum);
   wgmma::publish();
 }
