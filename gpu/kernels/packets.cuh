@@ -12,6 +12,7 @@
 #include "gpu/kernels/cta.cuh"
 #include "gpu/kernels/ptx.cuh"
 #include "gpu/kernels/recorder.cuh"
+#include "gpu/kernels/run_merge.cuh"
 
 namespace splitwave::gpu {
 
@@ -63,15 +64,16 @@ __device__ __forceinline__ bool merged_by_quarters(const DeviceItem& item) {
 /// Beside a packet's index: its sums are left once for each quarter.
 inline constexpr int kSumsOfQuarters = 1 << 30;
 
-/// Leaves a lane's part of a fragment. sums: of its first row, then of the second.
+/// Leaves a lane's part of a fragment. sums: of its first row, then of the second. first_of_run: whether anybody will
+/// look for them with this fragment: what comes unseen might come after it is forgotten.
 template <class Config>
 __device__ __forceinline__ void put_packet(const Cta<Config>& cta, int index, int fragment, const float4& value,
-                                           const float4& sums) {
+                                           const float4& sums, bool first_of_run = true) {
   if (Config::kWaits && index < 0) return;  // a test lets it get lost
   char* to = packet(cta, Config::kWaits ? index & ~kSumsOfQuarters : index, fragment);
   ptx::store_whole(to + cta.lane * 16, sixteen(value));
   const int with_sums = Config::kWaits && (index & kSumsOfQuarters) != 0 ? 4 * kQuarters : 4;
-  if (cta.lane < with_sums) ptx::store_whole(to + kPacketSums + cta.lane * 16, sixteen(sums));
+  if (first_of_run && cta.lane < with_sums) ptx::store_whole(to + kPacketSums + cta.lane * 16, sixteen(sums));
 }
 
 /// Warps of each CTA that have fragments.
@@ -92,34 +94,26 @@ __device__ __forceinline__ std::uint32_t take_ticket(const Cta<Config>& cta, con
                                 item.parts - 1U);
 }
 
-/// Takes a lane's part of up to kAhead packets of each of kFragments fragments, of parts side by side, `count` of them;
-/// of the others nothing. from: the first one. step: from there to the next fragment's, in bytes. at, sums_at: where
-/// the lane's part and its sums lie in each. False: they have not come in time. All lanes of a warp, which may have
-/// other packets each.
-template <int kAhead, int kFragments = 1, class Config>
+/// Takes a lane's part of up to kAhead packets of a fragment, of parts side by side, `count` of them; of the others
+/// nothing. from: the first one. at, sums_at: where the lane's part and its sums lie in each. False: they have not come
+/// in time. All lanes of a warp, which may have other packets each.
+template <int kAhead, class Config>
 __device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const char* from, int count, int at, int sums_at,
-                                             float4 (&sums)[kFragments * kAhead], float4 (&o)[kFragments * kAhead],
-                                             int step = 0) {
+                                             float4 (&sums)[kAhead], float4 (&o)[kAhead]) {
   std::uint64_t since = 0;
   for (int polls = 1;; ++polls) {
     std::uint32_t greatest = 0;
 #pragma unroll
-    for (int fragment = 0; fragment < kFragments; ++fragment) {
-      const char* of = from + fragment * step;
-#pragma unroll
-      for (int i = 0; i < kAhead; ++i) {
-        float4& sum = sums[fragment * kAhead + i];
-        float4& value = o[fragment * kAhead + i];
-        sum = make_float4(kNothingSeen, 0, kNothingSeen, 0);
-        value = make_float4(0, 0, 0, 0);
-        if (i < count) {
-          sum = ptx::load_whole(of + i * kPacketStride<Config> + sums_at);
-          value = ptx::load_whole(of + i * kPacketStride<Config> + at);
-        }
+    for (int i = 0; i < kAhead; ++i) {
+      sums[i] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
+      o[i] = make_float4(0, 0, 0, 0);
+      if (i < count) {
+        sums[i] = ptx::load_whole(from + i * kPacketStride<Config> + sums_at);
+        o[i] = ptx::load_whole(from + i * kPacketStride<Config> + at);
       }
     }
 #pragma unroll
-    for (int i = 0; i < kFragments * kAhead; ++i) {
+    for (int i = 0; i < kAhead; ++i) {
       greatest = max(greatest, max(__float_as_uint(sums[i].x), __float_as_uint(o[i].x)));
     }
     if (__all_sync(~0U, greatest != kNotThere)) return true;
@@ -139,34 +133,108 @@ __device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const Dev
   }
 }
 
-/// Merges kFragments fragments of the item's output, each `step` from the one before, in the order of its parts, of
-/// which the warp asks for kAhead at a time and adds as many as other merges do. False: they have not come in time.
-template <int kAhead, int kFragments = 1, class Config>
-__device__ __forceinline__ bool merge_fragments(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
-                                                int fragment, int step = 0) {
+/// Adds all parts of a run of fragments, each as soon as it is there, of which the warp asks for kAsked at a time.
+/// False: some have not come in time.
+template <int kAsked, int kRun, class Config>
+__device__ __forceinline__ bool add_packets(const Cta<Config>& cta, const DeviceItem& item, int fragment,
+                                            RunningRun<kRun>& run) {
+  constexpr int kTurn = kAsked > kFarBatch ? kAsked : kFarBatch;
+  const int end = item.parts;
+  const char* from = packet(cta, packet_index(cta, item, 0), fragment);
+#pragma unroll 1
+  for (int first = 0; first < end; first += kTurn, from += kTurn * kPacketStride<Config>) {
+    float4 sums[kTurn / kFarBatch];
+    BatchFactors factors;
+#pragma unroll
+    for (int asked = 0; asked < kTurn; asked += kAsked) {
+      if (first + asked >= end) break;
+      float4 o[kAsked][kRun];
+      std::uint64_t since = 0;
+#pragma unroll 1
+      for (int polls = 1;; ++polls) {
+        std::uint32_t greatest = 0;
+#pragma unroll
+        for (int batch = 0; asked == 0 && batch < kTurn / kFarBatch; ++batch) {
+          const int part = batch * kFarBatch + (cta.lane >> 2);
+          sums[batch] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
+          if (first + part < end) {
+            sums[batch] = ptx::load_whole(from + part * kPacketStride<Config> + kPacketSums + (cta.lane & 3) * 16);
+          }
+        }
+#pragma unroll
+        for (int i = 0; i < kAsked; ++i) {
+#pragma unroll
+          for (int r = 0; r < kRun; ++r) {
+            o[i][r] = make_float4(0, 0, 0, 0);
+            if (first + asked + i < end) {
+              o[i][r] = ptx::load_whole(from + (asked + i) * kPacketStride<Config> + r * kPacketBytes + cta.lane * 16);
+            }
+          }
+        }
+#pragma unroll
+        for (const float4& batch : sums) greatest = max(greatest, __float_as_uint(batch.x));
+#pragma unroll
+        for (int i = 0; i < kAsked; ++i) {
+#pragma unroll
+          for (int r = 0; r < kRun; ++r) greatest = max(greatest, __float_as_uint(o[i][r].x));
+        }
+        if (__all_sync(~0U, greatest != kNotThere)) break;
+        if (waited_too_long(cta, polls, since)) return false;
+      }
+#pragma unroll
+      for (int i = 0; i < kAsked; ++i) {
+        const int part = asked + i;
+        if (part % kFarBatch == 0) {
+          if (first + part >= end) break;
+          factors.begin(sums[part / kFarBatch], run);
+        }
+        factors.add(part % kFarBatch, cta.lane, o[i], run);
+      }
+    }
+  }
+  return true;
+}
+
+/// Merges a run of fragments of the item's output. False: not all parts have come in time.
+template <int kRun, int kAsked = 16 / kRun, class Config>
+__device__ __forceinline__ bool merge_packet_run(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                                 int fragment) {
+  RunningRun<kRun> run;
+  if (!add_packets<kAsked>(cta, item, fragment, run)) {
+    give_up(cta, item);
+    return false;
+  }
+  write_run<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run.o, run.maximum, run.sum);
+#pragma unroll
+  for (int r = 0; r < kRun; ++r) forget_packets(cta, item, fragment + r);
+  return true;
+}
+
+/// Merges a fragment of the item's output in the order of its parts, of which the warp asks for kAhead at a time and
+/// adds as many as other merges do. False: they have not come in time.
+template <int kAhead, class Config>
+__device__ __forceinline__ bool merge_fragment(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                               int fragment) {
   static_assert(kAhead % kFarBatch == 0);
-  Running run[kFragments];
+  Running run;
 #pragma unroll 1
   for (int first = 0; first < item.parts; first += kAhead) {
-    float4 sums[kFragments * kAhead];
-    float4 o[kFragments * kAhead];
+    float4 sums[kAhead];
+    float4 o[kAhead];
     const char* from = packet(cta, packet_index(cta, item, first), fragment);
-    if (!take_packets<kAhead, kFragments>(cta, from, item.parts - first, cta.lane * 16,
-                                          kPacketSums + (cta.lane & 3) * 16, sums, o, step * kPacketBytes)) {
+    if (!take_packets<kAhead>(cta, from, item.parts - first, cta.lane * 16, kPacketSums + (cta.lane & 3) * 16, sums,
+                              o)) {
       give_up(cta, item);
       return false;
     }
 #pragma unroll
-    for (int i = 0; i < kFragments * kAhead; i += kFarBatch) {
+    for (int i = 0; i < kAhead; i += kFarBatch) {
       add_batch(*reinterpret_cast<const float4(*)[kFarBatch]>(&sums[i]),
-                *reinterpret_cast<const float4(*)[kFarBatch]>(&o[i]), run[i / kAhead]);
+                *reinterpret_cast<const float4(*)[kFarBatch]>(&o[i]), run);
     }
   }
-#pragma unroll
-  for (int i = 0; i < kFragments; ++i) {
-    write_output<Config>(cta.params.output, cta.params.lse, rows, fragment + i * step, cta.lane, run[i]);
-    forget_packets(cta, item, fragment + i * step);
-  }
+  write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
+  forget_packets(cta, item, fragment);
   return true;
 }
 
@@ -175,7 +243,7 @@ template <int kAhead, class Config>
 __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows) {
 #pragma unroll 1
   for (int local = cta.warp; local < Config::kFragmentsPerRank; local += Config::kWarps) {
-    if (!merge_fragments<kAhead>(cta, item, rows, cta.first_fragment() + local)) return;
+    if (!merge_fragment<kAhead>(cta, item, rows, cta.first_fragment() + local)) return;
   }
 }
 

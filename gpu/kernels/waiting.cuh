@@ -26,82 +26,13 @@ inline constexpr int kWaitingRun = Config::kFragments >= 4 * Config::kWarps   ? 
                                    : Config::kFragments >= 2 * Config::kWarps ? 2
                                                                               : 1;
 
-/// Adds all parts of a run of fragments, each as soon as it is there. False: some have not come in time.
-template <int kRun, class Config>
-__device__ __forceinline__ bool add_packets(const Cta<Config>& cta, const DeviceItem& item, int fragment,
-                                            RunningRun<kRun>& run) {
-  constexpr int kAsked = 16 / kRun;  // parts that are asked for at a time
-  constexpr int kTurn = kAsked > kFarBatch ? kAsked : kFarBatch;
-  const int end = item.parts;
-  const char* from = packet(cta, packet_index(cta, item, 0), fragment);
-#pragma unroll 1
-  for (int first = 0; first < end; first += kTurn, from += kTurn * kPacketStride<Config>) {
-    float4 sums[kTurn / kFarBatch];
-    BatchFactors factors;
-#pragma unroll
-    for (int asked = 0; asked < kTurn; asked += kAsked) {
-      if (first + asked >= end) break;
-      float4 o[kAsked][kRun];
-      std::uint64_t since = 0;
-#pragma unroll 1
-      for (int polls = 1;; ++polls) {
-        std::uint32_t greatest = 0;
-#pragma unroll
-        for (int batch = 0; asked == 0 && batch < kTurn / kFarBatch; ++batch) {
-          const int part = batch * kFarBatch + (cta.lane >> 2);
-          sums[batch] = make_float4(kNothingSeen, 0, kNothingSeen, 0);
-          if (first + part < end) {
-            sums[batch] = ptx::load_whole(from + part * kPacketStride<Config> + kPacketSums + (cta.lane & 3) * 16);
-          }
-        }
-#pragma unroll
-        for (int i = 0; i < kAsked; ++i) {
-#pragma unroll
-          for (int r = 0; r < kRun; ++r) {
-            o[i][r] = make_float4(0, 0, 0, 0);
-            if (first + asked + i < end) {
-              o[i][r] = ptx::load_whole(from + (asked + i) * kPacketStride<Config> + r * kPacketBytes + cta.lane * 16);
-            }
-          }
-        }
-#pragma unroll
-        for (const float4& batch : sums) greatest = max(greatest, __float_as_uint(batch.x));
-#pragma unroll
-        for (int i = 0; i < kAsked; ++i) {
-#pragma unroll
-          for (int r = 0; r < kRun; ++r) greatest = max(greatest, __float_as_uint(o[i][r].x));
-        }
-        if (__all_sync(~0U, greatest != kNotThere)) break;
-        if (waited_too_long(cta, polls, since)) return false;
-      }
-#pragma unroll
-      for (int i = 0; i < kAsked; ++i) {
-        const int part = asked + i;
-        if (part % kFarBatch == 0) {
-          if (first + part >= end) break;
-          factors.begin(sums[part / kFarBatch], run);
-        }
-        factors.add(part % kFarBatch, cta.lane, o[i], run);
-      }
-    }
-  }
-  return true;
-}
-
 /// Merges the warp's runs of fragments of the item's output.
 template <int kRun, class Config>
 __device__ __forceinline__ void merge_runs(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
                                            const FragmentRange& range) {
 #pragma unroll 1
   for (int fragment = range.first + cta.warp * kRun; fragment < range.end; fragment += Config::kWarps * kRun) {
-    RunningRun<kRun> run;
-    if (!add_packets(cta, item, fragment, run)) {
-      give_up(cta, item);
-      return;
-    }
-    write_run<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run.o, run.maximum, run.sum);
-#pragma unroll
-    for (int r = 0; r < kRun; ++r) forget_packets(cta, item, fragment + r);
+    if (!merge_packet_run<kRun>(cta, item, rows, fragment)) return;
   }
 }
 

@@ -11,20 +11,21 @@
 
 namespace splitwave::gpu {
 
-/// O^T = V^T P^T of each CTA's tokens apart, as their maxima differ: [CTA][block of 64 elements][row tile]. Of CTAs
-/// without tokens it is what the first one's give: conditions between the instructions would make each wait for the one
-/// before.
+/// O^T = V^T P^T of each CTA's tokens apart, as their maxima differ: [peer_of()][block of 64 elements][row tile]. Of
+/// CTAs without tokens it is what the first one's give: conditions between the instructions would make each wait for
+/// the one before.
 template <class Config>
 using WholeLatentProducts = float[Config::kSingleItemCluster][Config::kCtaBlocks][Config::kRowTiles][4];
 
-template <class Config>
+/// Of the CTAs kFirst to kLast, without that, in the order of peer_of().
+template <int kFirst, int kLast, class Config>
 __device__ __forceinline__ void start_whole_latent_values(const Cta<Config>& cta, int ctas,
                                                           WholeLatentProducts<Config>& o) {
   const std::uint32_t shared = ptx::shared_address(cta.shared);
   wgmma::fence();
 #pragma unroll
-  for (int from = 0; from < Config::kSingleItemCluster; ++from) {
-    const int tile = from < ctas ? from : 0;
+  for (int i = kFirst; i < kLast; ++i) {
+    const int tile = peer_of(cta, i) < ctas ? peer_of(cta, i) : 0;
     const std::uint64_t first_a = wgmma::descriptor(shared + value_place(cta, tile));
     const std::uint64_t first_b =
         wgmma::descriptor<Config::kWeightRowBytes>(shared + Config::kWeightOffset + tile * Config::kWeightBytes);
@@ -34,7 +35,7 @@ __device__ __forceinline__ void start_whole_latent_values(const Cta<Config>& cta
       for (int k = 0; k < Config::kGroupTokens / 16; ++k) {
         const std::uint64_t a = wgmma::advance(first_a, d * Config::kBlockBytes + k * 2048);
         const std::uint64_t b = wgmma::advance(first_b, k * 16 * Config::kWeightRowBytes);
-        wgmma::multiply<typename Config::Element, wgmma::Major::mn>(o[from][d], a, b, k > 0 ? 1 : 0);
+        wgmma::multiply<typename Config::Element, wgmma::Major::mn>(o[i][d], a, b, k > 0 ? 1 : 0);
       }
     }
   }
@@ -63,7 +64,7 @@ __device__ __forceinline__ void find_factors(const Cta<Config>& cta, int ctas) {
     for (int lanes = 1; lanes < kCluster; lanes <<= 1) {
       maximum = fmaxf(maximum, __shfl_xor_sync(~0U, maximum, lanes));
     }
-    const float factor = ptx::exp2_approximate(x.x - maximum);
+    const float factor = from < ctas ? ptx::exp2_approximate(x.x - maximum) : 0.0F;
     float sum = factor * x.y;
 #pragma unroll
     for (int lanes = 1; lanes < kCluster; lanes <<= 1) sum += __shfl_xor_sync(~0U, sum, lanes);
@@ -72,27 +73,35 @@ __device__ __forceinline__ void find_factors(const Cta<Config>& cta, int ctas) {
   }
 }
 
-/// Weighs the products and hands them on: to the output, or as packets of its part.
+/// Fragments side by side of an output in parts that a warp merges.
+template <class Config>
+inline constexpr int kWholeLatentRun = Config::kRowTiles* Config::kCtaBlocks * 4 / (Config::kAllThreads / 32);
+
+/// Weighs the products and hands them on: to the output, or as packets of its part. Those of CTAs without tokens count
+/// for nothing as well: asking which they are would be a branch for each, eight clocks' work in seventy.
 template <class Config>
 __device__ __forceinline__ void put_whole_latent(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
-                                                 const WholeLatentProducts<Config>& o, int ctas) {
+                                                 const WholeLatentProducts<Config>& o) {
   const auto* factors = reinterpret_cast<const float2*>(cta.shared + Config::kFactorsOffset) + (cta.lane & 3);
   const auto* totals = reinterpret_cast<const float4*>(cta.shared + Config::kTotalsOffset) + (cta.lane & 3);
   const int first = cta.rank * Config::kCtaBlocks * 4 + cta.warp;  // of the warp's dimension tiles
 #pragma unroll
   for (int n = 0; n < Config::kRowTiles; ++n) {
     const float4 total = totals[n * 4];
+    float2 factor[Config::kSingleItemCluster];
+#pragma unroll
+    for (int i = 0; i < Config::kSingleItemCluster; ++i) {
+      factor[i] = factors[peer_of(cta, i) * (Config::kRows / 2) + n * 4];
+    }
     const auto fragment = [&](int d) {
       float4 all = make_float4(0, 0, 0, 0);
 #pragma unroll
-      for (int from = 0; from < Config::kSingleItemCluster; ++from) {
-        if (from >= ctas) continue;
-        const float(&part)[4] = o[from][d][n];
-        const float2 factor = factors[from * (Config::kRows / 2) + n * 4];
-        all.x += factor.x * part[0];
-        all.y += factor.y * part[1];
-        all.z += factor.x * part[2];
-        all.w += factor.y * part[3];
+      for (int i = 0; i < Config::kSingleItemCluster; ++i) {
+        const float(&part)[4] = o[i][d][n];
+        all.x += factor[i].x * part[0];
+        all.y += factor[i].y * part[1];
+        all.z += factor[i].x * part[2];
+        all.w += factor[i].y * part[3];
       }
       return all;
     };
@@ -100,7 +109,8 @@ __device__ __forceinline__ void put_whole_latent(const Cta<Config>& cta, const D
       const int index = packet_index(cta, item, item.part);
 #pragma unroll
       for (int d = 0; d < Config::kCtaBlocks; ++d) {
-        put_packet(cta, index, n * Config::kDimTiles + first + d * 4, fragment(d), total);
+        const bool first_of_run = (d * 4 + cta.warp) % kWholeLatentRun<Config> == 0;
+        put_packet(cta, index, n * Config::kDimTiles + first + d * 4, fragment(d), total, first_of_run);
       }
     } else {
       const float maximum[2] = {total.x, total.z};
@@ -123,22 +133,20 @@ __device__ __forceinline__ std::uint32_t take_whole_latent_ticket(const Cta<Conf
   return ptx::increment_relaxed(cta.params.arrivals + counter, item.parts - 1U);
 }
 
-/// Merges the warp's fragments of an output in parts if its ticket is the last one, two at a time: a trip to L2 takes
-/// longer than all arithmetic. Those that work have the first half of the row tiles, those that load the second.
+/// Merges a run of the CTA's fragments of an output in parts if the warp's ticket is the last one: each warp one, also
+/// those that load. These wait for the others where there are many rows: what they ask for in vain meanwhile, 64 KB a
+/// CTA, is in the others' way. Few instructions, as they run once: to fetch them takes longer than what they do.
 template <class Config>
 __device__ __forceinline__ void merge_whole_latent(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
                                                    std::uint32_t ticket) {
-  constexpr int kOfWarp = Config::kRowTiles / 2 * Config::kCtaBlocks;
-  constexpr int kTogether = kOfWarp < 2 ? kOfWarp : 2;
-  if (item.parts == 1 || __shfl_sync(~0U, ticket, 0) + 1 != item.parts) return;
-  const int first = cta.warp / Config::kWarps * (Config::kRowTiles / 2) * Config::kDimTiles +
-                    cta.rank * Config::kCtaBlocks * 4 + cta.warp % Config::kWarps;
-#pragma unroll 1
-  for (int i = 0; i < kOfWarp; i += kTogether) {
-    const int fragment = first + i / Config::kCtaBlocks * Config::kDimTiles + i % Config::kCtaBlocks * 4;
-    constexpr int kStep = Config::kCtaBlocks > 1 ? 4 : Config::kDimTiles;
-    if (!merge_fragments<kFarBatch, kTogether>(cta, item, rows, fragment, kStep)) return;
-  }
+  constexpr int kOfRowTile = Config::kCtaBlocks * 4;
+  constexpr int kRun = kWholeLatentRun<Config>;
+  if (item.parts == 1) return;
+  if constexpr (Config::kRowTiles > 2) __syncthreads();
+  if (__shfl_sync(~0U, ticket, 0) + 1 != item.parts) return;
+  const int first = cta.warp * kRun;
+  const int fragment = first / kOfRowTile * Config::kDimTiles + cta.rank * kOfRowTile + first % kOfRowTile;
+  if (!merge_packet_run<kRun, (kRun > 2 ? 4 : 8)>(cta, item, rows, fragment)) return;
   if constexpr (kRecords) record_merge(cta, item.slot_begin);
 }
 
@@ -148,6 +156,7 @@ __device__ __forceinline__ void run_whole_latent(const Cta<Config>& cta, const D
                                                  const Rows& rows) {
   const DecodeParams& params = cta.params;
   const bool has_tokens = cta.rank < ctas;
+  WholeLatentProducts<Config> o;
   if (has_tokens) {
     const Peers<Config> peers(cta);
 #if __CUDA_ARCH__ >= 900
@@ -157,18 +166,19 @@ __device__ __forceinline__ void run_whole_latent(const Cta<Config>& cta, const D
     wgmma::publish();
     cta.sync();
     weigh_whole_latent(cta, item, peers);
+    if (cta.rank + 1 == ctas) clear_values_behind(cta, item, ctas);
+    wgmma::publish();
     meet_sender<Config>();
+    start_whole_latent_values<0, 1>(cta, ctas, o);
   }
   ptx::wait_own_barrier(values_filled(cta), 0);
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
   ptx::wait_barrier(weights_received(cta), 0);
-  if (Config::kBoxes && item.kv_end - item.kv_begin < ctas * Config::kGroupTokens) {
-    clear_values_behind(cta, item, ctas);
-  }
+  if (cta.rank + 1 != ctas) clear_values_behind(cta, item, ctas);
   wgmma::publish();
   cta.sync();
-  WholeLatentProducts<Config> o;
-  start_whole_latent_values(cta, ctas, o);
+  if (!has_tokens) start_whole_latent_values<0, 1>(cta, ctas, o);
+  start_whole_latent_values<1, Config::kSingleItemCluster>(cta, ctas, o);
   ptx::wait_barrier(sums_received(cta), 0);
   if (has_tokens) meet_sender<Config>();
   find_factors(cta, ctas);
@@ -179,7 +189,7 @@ __device__ __forceinline__ void run_whole_latent(const Cta<Config>& cta, const D
 #pragma unroll
     for (auto& block : of_cta) wgmma::hold(block);
   }
-  put_whole_latent(cta, item, rows, o, ctas);
+  put_whole_latent(cta, item, rows, o);
   if constexpr (kRecords) end_item(cta);
 }
 
@@ -216,11 +226,13 @@ __device__ __forceinline__ void run_whole_latent_cta(const DecodeParams& params,
   };
   const bool wait_after_fill = (params.dependent_launch & kWaitAfterFill) != 0;
   if (threadIdx.x == Config::kThreads) {
-    open_whole_latent(cta, ctas);
     if constexpr (Config::kBoxes) {
-      const BoxProducer<Config> producer(cta, item, *keys);
+      const BoxProducer<Config> producer(cta, item, *keys);  // pages come while the barriers are made
+      open_whole_latent(cta, ctas);
       producer.ask_for_keys();
       producer.ask_for_values();
+    } else {
+      open_whole_latent(cta, ctas);
     }
   }
   if (!wait_after_fill) ask_for_queries();

@@ -99,10 +99,11 @@ class BoxProducer {
   int rows_[Config::kSingleItemCluster];  ///< of peer_of(i)'s first token
 };
 
-/// Boxes bring what lies behind the item's end, too. Its values become zeros: what they were times a weight of 0 need
-/// not be 0. The threads that work.
+/// Boxes bring what lies behind the item's end, too. Its values, if there are such in the last CTA's, become zeros:
+/// what they were times a weight of 0 need not be 0. The threads that work.
 template <class Config>
 __device__ __forceinline__ void clear_values_behind(const Cta<Config>& cta, const DeviceItem& item, int ctas) {
+  if constexpr (!Config::kBoxes) return;
   const int valid = item.kv_end - item.kv_begin - (ctas - 1) * Config::kGroupTokens;
   const std::uint32_t place = value_place(cta, ctas - 1);
 #pragma unroll 1

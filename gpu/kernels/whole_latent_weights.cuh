@@ -88,7 +88,7 @@ __device__ __forceinline__ void send_weights(const Cta<Config>& cta, const Peers
                                              const GroupScores<Config>& s, float scale,
                                              const float (&maximum)[Config::kRowTiles][2]) {
   using T = ptx::Traits<typename Config::Element>;
-  constexpr int kWarpBytes = Config::kTokens * Config::kWeightRowBytes;
+  static_assert(Config::kRowTiles % 2 == 0);
   const std::uint32_t place = Config::kWeightOffset + cta.rank * Config::kWeightBytes;
   const int token = cta.warp * Config::kTokens + (cta.lane >> 2);
   float sum[Config::kRowTiles][2];
@@ -102,11 +102,10 @@ __device__ __forceinline__ void send_weights(const Cta<Config>& cta, const Peers
     *reinterpret_cast<std::uint32_t*>(at + 8 * Config::kWeightRowBytes) = T::pack(p[2], p[3]);
     sum[n][0] = p[0] + p[2];
     sum[n][1] = p[1] + p[3];
-  }
-  __syncwarp();
-#pragma unroll
-  for (int first = 0; first < kWarpBytes; first += 32 * 16) {
-    const std::uint32_t offset = place + cta.warp * kWarpBytes + first + cta.lane * 16;
+    if (n % 2 == 0) continue;
+    __syncwarp();  // two row tiles of 16 tokens are 16 bytes for each lane
+    const std::uint32_t offset = place + wgmma::swizzled<Config::kWeightRowBytes>(
+                                             cta.warp * Config::kTokens + (cta.lane >> 1), n - 1 + (cta.lane & 1));
     peers.send(offset, *reinterpret_cast<const float4*>(cta.shared + offset), weights_received(cta));
   }
   auto* sums = reinterpret_cast<float2*>(cta.shared + Config::kWarpSumsOffset);
@@ -163,7 +162,6 @@ __device__ __forceinline__ void weigh_whole_latent(const Cta<Config>& cta, const
   lane_maxima<Config>(s, scale, maximum);
   maxima_of_warps<Config>(cta, reinterpret_cast<float2*>(cta.shared + Config::kWarpMaximaOffset), maximum);
   send_weights(cta, peers, s, scale, maximum);
-  wgmma::publish();
 }
 
 }  // namespace splitwave::gpu
