@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -149,6 +150,13 @@ PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of
     result.kind_of_sm[sm] = kind_of_port[static_cast<std::size_t>(machine.port_of_sm[sm])];
   }
   return result;
+}
+
+PortKinds sm_kinds(std::int32_t sms, std::span<const std::int32_t> sm_of_cta) {
+  Machine machine;
+  machine.port_of_sm.resize(static_cast<std::size_t>(sms));
+  std::iota(machine.port_of_sm.begin(), machine.port_of_sm.end(), 0);
+  return port_kinds(machine, sm_of_cta, false);
 }
 
 void cap_by_gpcs(const PortKinds& kinds, double gpc_bytes_per_second, std::span<StreamClass> classes) {

@@ -30,6 +30,9 @@ double port_spread(const Machine& machine);
 PortKinds port_kinds(const Machine& machine, std::span<const std::int32_t> sm_of_cta, bool lists_wait,
                      bool by_gpc = false);
 
+/// The same if every SM has a port to itself and both sides are alike.
+PortKinds sm_kinds(std::int32_t sms, std::span<const std::int32_t> sm_of_cta);
+
 /// Lowers the caps of `classes`, class i behind ports of kind i % kinds.ports.size(), to an equal share of what the
 /// CTAs of their GPC may take in together. Nothing if the kinds have no GPCs.
 void cap_by_gpcs(const PortKinds& kinds, double gpc_bytes_per_second, std::span<StreamClass> classes);

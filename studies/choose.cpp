@@ -16,6 +16,7 @@
 #include "schedules/plan.h"
 #include "schedules/schedules.h"
 #include "simulator/alternatives.h"
+#include "simulator/clusters.h"
 #include "studies/candidates.h"
 #include "studies/trial.h"
 
@@ -93,6 +94,13 @@ bool leaves_a_side_behind(const Prediction& one, double ctas_of_sm) {
                      [&](const schedules::Item& item) { return item.tokens() == items.front().tokens(); });
 }
 
+/// Whether some clusters of a kernel without rings share their SMs, in one wave.
+bool shares_sms(const Prediction& one, const simulator::Machine& machine) {
+  const simulator::KernelProfile& kernel = one.kernel;
+  return kernel.cluster >= 4 && kernel.most_tokens > 0 && one.timeline.waves <= 1 &&
+         one.plan.lists() > simulator::resident_workers(machine, kernel.cluster, 1);
+}
+
 /// What choices are made by: the predicted time, and more where predictions of such plans have come out too fast. The
 /// fastest of many predictions is a too fast one more often than not. Of what `auto` took of 240 batches drawn for an
 /// H100, kernels without rings in several waves of clusters of four and more took 8 % longer than predicted in the
@@ -104,7 +112,8 @@ bool leaves_a_side_behind(const Prediction& one, double ctas_of_sm) {
 /// longer in the mean; 56 measured ones, which took 7 % longer, take 2 % since their rows are counted. Of the same
 /// judgements 42 chosen waves of clusters with several queries took 5 % longer, of single CTAs 2.5. Of 1,024 equal
 /// lists on 660 places, five to an SM, the last 364 went to the side of the chip that ended first: 17 % longer than
-/// reading K and V, where 5 were predicted, and 6 in kernels with three places to an SM.
+/// reading K and V, where 5 were predicted, and 6 in kernels with three places to an SM. Of one wave of clusters
+/// without rings those that share SMs came out up to 10 % too fast, 4 in the mean of 29.
 double cautious_seconds(const Prediction& one, const simulator::Machine& machine, bool has_pairs) {
   const simulator::KernelProfile& kernel = one.kernel;
   const schedules::Timeline& timeline = one.timeline;
@@ -113,6 +122,7 @@ double cautious_seconds(const Prediction& one, const simulator::Machine& machine
   if (kernel.cluster >= 4 && kernel.most_tokens == 0) doubt += 0.01;
   if (kernel.cluster >= 2 && kernel.masked && !kernel.shares_tiles) doubt += 0.03;
   if (kernel.cluster >= 2 && kernel.most_tokens > 0 && timeline.waves > 1) doubt += kernel.cluster >= 4 ? 0.1 : 0.04;
+  if (shares_sms(one, machine)) doubt += 0.06;
   const std::int64_t from_dram = timeline.traffic.kv_dram_read;
   if (from_dram > machine.l2_bytes && timeline.traffic.kv_l2_read > from_dram / 4) doubt += 0.05;
   const double ctas_of_sm = static_cast<double>(one.plan.ctas()) * kernel.cluster / kernel.kv_heads / machine.sms;

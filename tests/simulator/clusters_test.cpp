@@ -7,8 +7,12 @@
 #include <numeric>
 #include <vector>
 
+#include "schedules/timeline.h"
 #include "simulator/machine.h"
+#include "simulator/simulate.h"
+#include "tests/simulator/own_kernels.h"
 #include "tests/simulator/toy.h"
+#include "workloads/load.h"
 
 namespace splitwave::simulator {
 namespace {
@@ -38,6 +42,21 @@ TEST(Clusters, AreResidentAsTheRuntimeSays) {
     EXPECT_EQ(resident_workers(machine, row.cluster, row.per_sm), row.resident)
         << row.per_sm << " per SM, clusters of " << row.cluster;
   }
+}
+
+/// Two of them on most GPCs, one on others.
+TEST(Clusters, ThatAllFindRoomAreServedAlike) {
+  const workloads::Workload workload = workloads::parse_spec("h=56/14,d=128:1q1s2k");
+  const KernelProfile kernel = own_kernels::config("r1w4s4t16c8", workload);
+  const schedules::Plan plan = own_kernels::plan_for("fixed-split:1", workload, kernel);
+  ASSERT_EQ(plan.lists(), 14);
+  SimulateOptions options;
+  options.spans = true;
+  const schedules::Timeline timeline = simulate(workload, plan, own_kernels::h200(), kernel, options);
+  double first = timeline.seconds;
+  ASSERT_FALSE(timeline.spans.empty());
+  for (const schedules::Span& span : timeline.spans) first = std::min(first, span.end_seconds);
+  EXPECT_NEAR(first, timeline.seconds, 0.001 * timeline.seconds);
 }
 
 TEST(Clusters, FitIntoFewerSms) {

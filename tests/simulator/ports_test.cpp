@@ -31,6 +31,14 @@ TEST(Ports, AreAlikeByTheirSmsAndCtas) {
   EXPECT_EQ(port_kinds(Machine{}, some, false).ports, (std::vector<double>{1}));
 }
 
+TEST(Ports, OfEachSmAreAlikeByItsCtas) {
+  const std::vector<std::int32_t> ctas = {0, 1, 2, 0};
+  const PortKinds kinds = sm_kinds(4, ctas);
+  EXPECT_EQ(kinds.ports, (std::vector<double>{1, 2, 1}));  // none, one and two CTAs
+  EXPECT_EQ(kinds.kind_of_sm, (std::vector<std::int32_t>{2, 1, 1, 0}));
+  EXPECT_TRUE(kinds.sides.empty());
+}
+
 TEST(Ports, OfAGpcTakeInTogetherWhatItLetsThrough) {
   Machine machine = eight_sms();
   machine.gpc_of_sm = {0, 0, 0, 0, 0, 0, 1, 1};
