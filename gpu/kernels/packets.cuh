@@ -255,15 +255,14 @@ __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const Devi
 }
 
 /// Merges the item's output if the warp's ticket is the last one. Of many parts as many loads are under way as
-/// registers allow: with d = 128 and rings three batches, since two make the compiler keep fewer registers for the
-/// stream, which becomes up to 4 % slower.
+/// registers allow without spills: with d = 128 and rings three batches, since two make the compiler keep fewer
+/// registers for the stream, which becomes up to 4 % slower.
 template <class Config>
 __device__ __forceinline__ void merge_if_last(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
                                               std::uint32_t ticket) {
-  constexpr int kMostAhead = (Config::kWholeItem                                ? 2
-                              : Config::kHeadDim > 128 || Config::kResident > 2 ? 1
-                              : Config::kHeadDim == 128                         ? 3
-                                                                                : 2) *
+  constexpr int kMostAhead = (Config::kHeadDim > 128 || Config::kResident > 2  ? 1
+                              : Config::kHeadDim == 128 && !Config::kWholeItem ? 3
+                                                                               : 2) *
                              kFarBatch;
   if (cta.warp >= kWarpsWithFragments<Config> || __shfl_sync(~0U, ticket, 0) + 1 != item.parts) return;
   if (kMostAhead > kFarBatch && item.parts > kFarBatch) {
