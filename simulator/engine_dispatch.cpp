@@ -60,8 +60,8 @@ std::int32_t Engine::resident_ctas() const {
   return options_.workers > 0 ? std::min(options_.workers, slots) : slots;
 }
 
-/// CTAs without tokens load no port. Clusters that lie behind several ports are served SM by SM as long as no list
-/// waits: of 171 times on an H200 predictions err by 2.9 % so, and by 3.3 if a GPC is their port.
+/// CTAs without tokens load no port. Clusters of kernels without rings that lie behind several ports are served SM by
+/// SM as long as no list waits.
 void Engine::find_port_kinds() {
   reading_sms_.clear();
   if (!machine_->port_of_sm.empty()) {
@@ -70,7 +70,7 @@ void Engine::find_port_kinds() {
     }
   }
   const bool lists_wait = plan_->lists() > resident_ctas();
-  if (kernel_->cluster > 2 && !lists_wait && !machine_->port_of_sm.empty()) {
+  if (kernel_->cluster > 2 && kernel_->most_tokens > 0 && !lists_wait && !machine_->port_of_sm.empty()) {
     limits_.kinds = sm_kinds(machine_->sms, reading_sms_);
   } else {
     limits_.kinds = port_kinds(*machine_, reading_sms_, lists_wait, options_.first_gpc >= 0);

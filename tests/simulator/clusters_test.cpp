@@ -45,9 +45,9 @@ TEST(Clusters, AreResidentAsTheRuntimeSays) {
 }
 
 /// Two of them on most GPCs, one on others.
-TEST(Clusters, ThatAllFindRoomAreServedAlike) {
-  const workloads::Workload workload = workloads::parse_spec("h=56/14,d=128:1q1s2k");
-  const KernelProfile kernel = own_kernels::config("r1w4s4t16c8", workload);
+TEST(Clusters, ThatHoldTheirItemsAndAllFindRoomAreServedAlike) {
+  const workloads::Workload workload = workloads::parse_spec("h=56/14,d=128:1q1s1k");
+  const KernelProfile kernel = own_kernels::config("r1w4s1t32c8", workload);
   const schedules::Plan plan = own_kernels::plan_for("fixed-split:1", workload, kernel);
   ASSERT_EQ(plan.lists(), 14);
   SimulateOptions options;
