@@ -51,9 +51,9 @@ struct OwnTimes {
 constexpr std::array kOnH100 = {OwnTimes{"h100_own_uniform.csv", 200, 390106686, accuracy::Drawn::uniform},
                                 OwnTimes{"h100_own_ragged.csv", 200, 390106686, accuracy::Drawn::ragged},
                                 OwnTimes{"h100_own_latent.csv", 66, 390106686, accuracy::Drawn::latent}};
-constexpr std::array kOnH200 = {OwnTimes{"h200_own_uniform.csv", 200, 3146055252, accuracy::Drawn::uniform},
-                                OwnTimes{"h200_own_ragged.csv", 200, 3146055252, accuracy::Drawn::ragged},
-                                OwnTimes{"h200_own_latent.csv", 66, 3146055252, accuracy::Drawn::latent}};
+constexpr std::array kOnH200 = {OwnTimes{"h200_own_uniform.csv", 200, 2881441403, accuracy::Drawn::uniform},
+                                OwnTimes{"h200_own_ragged.csv", 200, 2881441403, accuracy::Drawn::ragged},
+                                OwnTimes{"h200_own_latent.csv", 66, 2881441403, accuracy::Drawn::latent}};
 constexpr std::array kOnSomeSms = {OwnTimes{"h100_sms_uniform.csv", 12, 390106687, accuracy::Drawn::uniform},
                                    OwnTimes{"h100_sms_ragged.csv", 12, 390106687, accuracy::Drawn::ragged}};
 
