@@ -217,7 +217,7 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   const std::string own_tables =
       "### An H100: the thirty-eighth judgement's times\n\n" + accuracy::own_tables(own_judged[0].points) +
       "\nWith one mechanism of the model taken out at a time:\n\n" + accuracy::ablation_table(on_h100, h100_target) +
-      "\n### An H200: the fifty-ninth's\n\n" + accuracy::own_tables(own_judged[1].points);
+      "\n### An H200: the sixty-second's\n\n" + accuracy::own_tables(own_judged[1].points);
   const std::vector<accuracy::JudgedPoint> parts_judged = accuracy::judge_own(parts, h100_target);
   std::vector<accuracy::OwnJudged> all_own = own_judged;
   all_own.push_back({h100_target.machine.name, parts_judged});
