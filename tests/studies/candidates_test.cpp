@@ -81,7 +81,8 @@ TEST(Candidates, TheChoiceSaysItsKernelAndIsNoSlowerThanThePlainSplit) {
   }
 }
 
-/// The search ends with a plan that takes 1.035 times what reading K and V does.
+/// The search ends with a plan that takes 1.035 times what reading K and V does; clusters without rings, which may share
+/// SMs, have to be 6 % ahead.
 TEST(Candidates, NoneIsMuchFasterThanTheChoice) {
   const Target target = own_kernels();
   PredictOptions options;
@@ -93,7 +94,8 @@ TEST(Candidates, NoneIsMuchFasterThanTheChoice) {
       options.tile_q = candidate.kernel->most_rows;
       const auto found = predict_with(1.1 * chosen, w, candidate.schedule, *candidate.kernel, target, options);
       if (found) {
-        EXPECT_LE(chosen, 1.035 * found->timeline.seconds)
+        const bool may_share = candidate.kernel->cluster >= 4 && candidate.kernel->most_tokens > 0;
+        EXPECT_LE(chosen, (may_share ? 1.06 : 1.035) * found->timeline.seconds)
             << w.name << " " << candidate.schedule << " " << candidate.kernel->config;
       }
     }
