@@ -81,8 +81,8 @@ TEST(Candidates, TheChoiceSaysItsKernelAndIsNoSlowerThanThePlainSplit) {
   }
 }
 
-/// The search ends with a plan that takes 1.035 times what reading K and V does; clusters without rings, which may share
-/// SMs, have to be 6 % ahead.
+/// The search ends with a plan that takes 1.035 times what reading K and V does; clusters without rings, which may
+/// share SMs, have to be 6 % ahead.
 TEST(Candidates, NoneIsMuchFasterThanTheChoice) {
   const Target target = own_kernels();
   PredictOptions options;
