@@ -239,8 +239,8 @@ __device__ __forceinline__ bool merge_fragment(const Cta<Config>& cta, const Dev
 }
 
 /// Merges the warp's fragments of the item's output one after the other. Kernels without rings do it as of runs of one:
-/// a lane finds what one part in four counts for, not all of them, and the fewer instructions, which run cold, make
-/// them 2 to 3 % faster. With rings it was no gain.
+/// a lane finds what one part in four counts for, not all of them, and fewer instructions make them 2 to 3 % faster.
+/// With rings it was no gain.
 template <int kAhead, class Config>
 __device__ __forceinline__ void merge_packets(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows) {
 #pragma unroll 1
