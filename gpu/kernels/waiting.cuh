@@ -10,7 +10,6 @@
 #include "gpu/kernels/owed_merges.cuh"
 #include "gpu/kernels/packets.cuh"
 #include "gpu/kernels/recorder.cuh"
-#include "gpu/kernels/run_merge.cuh"
 
 namespace splitwave::gpu {
 

@@ -88,8 +88,6 @@ TEST(AutoSchedule, TakesClustersInSeveralWavesOnlyWhereTheyAreWellAhead) {
   }
 }
 
-// Batches of four judgements whose choice was 7 to 19 % slower than what a schedule by its own rule was predicted to
-// take, and did take: such plans were not among the candidates.
 // Eight or ten clusters of 16 find room on an H200, but two of them on the SMs of one GPC, and take 1.1 to 1.2 times as
 // long as clusters of eight; seven of them are ahead.
 TEST(AutoSchedule, TakesClustersThatShareSmsOnlyWhereTheyAreWellAhead) {
@@ -99,6 +97,8 @@ TEST(AutoSchedule, TakesClustersThatShareSmsOnlyWhereTheyAreWellAhead) {
   EXPECT_EQ(predict(workloads::load("h=28/7,d=128:1q1s2k").at(0), "auto", tests::own_kernels()).kernel.cluster, 16);
 }
 
+// Batches of four judgements whose choice was 7 to 19 % slower than what a schedule by its own rule was predicted to
+// take, and did take: such plans were not among the candidates.
 TEST(AutoSchedule, KnowsWhatSchedulesDoByTheirOwnRules) {
   for (const char* spec :
        {"h=110/2,d=256:2q1s152", "h=90/18,d=128:50q1s160", "h=49/1,d=128,page=64:3q1s131809",
