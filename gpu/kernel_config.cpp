@@ -266,7 +266,7 @@ namespace {
 
 /// No item is empty or longer than the CTAs hold, and outputs in parts are merged as kernels without rings do.
 bool holds_whole_items(const schedules::Plan& plan, const KernelConfig& config) {
-  const bool merges = plan.merge == schedules::MergeKind::last_arriver && config.cluster >= kLeastClusterOfParts;
+  const bool merges = plan.merge == config.merge_of_parts() && config.cluster >= config.least_cluster_of_parts();
   return (plan.merges.empty() || merges) &&
          std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
            return item.tokens() > 0 && item.tokens() <= config.most_tokens();
@@ -278,7 +278,7 @@ bool holds_whole_items(const schedules::Plan& plan, const KernelConfig& config) 
 bool takes_single_items(const workloads::Workload& workload, const schedules::Plan& plan, const KernelConfig& config) {
   const std::int32_t group = workload.geometry.group();
   const auto lists = static_cast<std::size_t>(plan.lists());
-  if (plan.merge == schedules::MergeKind::host_cta) return false;
+  if (plan.merge == schedules::MergeKind::host_cta && !config.holds_latent_items()) return false;
   if (config.kv_heads > 1 && plan.merge == schedules::MergeKind::kernel && !plan.merges.empty()) return false;
   const bool any_heads = config.team == Team::group;  // more than a CTA takes in row blocks, or some of the heads
   if (workloads::max_query_len(workload) != 1 || (!any_heads && group > 8 * config.row_tiles)) return false;

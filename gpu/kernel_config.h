@@ -15,7 +15,7 @@
 
 namespace splitwave::gpu {
 
-/// The smallest cluster whose whole-item kernels take outputs in parts.
+/// The smallest cluster whose whole-item kernels take outputs in parts, but for items of a latent cache.
 inline constexpr std::int32_t kLeastClusterOfParts = 4;
 
 /// What a decode kernel is compiled for, and the cluster that it is launched with: a worker of a plan is a cluster of
@@ -34,8 +34,15 @@ struct KernelConfig {
   std::int32_t kv_heads = 1;
   /// Whether the config has no list kernel.
   bool single_items_only() const { return stages == 1 || kv_heads > 1; }
-  /// The least cluster that it is compiled for: what holds items of a latent cache is in clusters alone.
-  std::int32_t least_cluster() const { return stages == 1 && team == Team::group ? 4 : 1; }
+  /// Whether it holds items of a latent cache, which it does in clusters alone.
+  bool holds_latent_items() const { return stages == 1 && team == Team::group; }
+  /// The least cluster that it is compiled for.
+  std::int32_t least_cluster() const { return holds_latent_items() ? 2 : 1; }
+  /// Of those without rings: from which cluster on they take outputs in parts, and who merges these.
+  std::int32_t least_cluster_of_parts() const { return holds_latent_items() ? least_cluster() : kLeastClusterOfParts; }
+  schedules::MergeKind merge_of_parts() const {
+    return holds_latent_items() ? schedules::MergeKind::host_cta : schedules::MergeKind::last_arriver;
+  }
   /// Bytes of K and V that a CTA has under way.
   std::int64_t bytes_in_flight(const workloads::Geometry& geometry) const;
   /// Most tokens of an item; 0: any number.
@@ -55,10 +62,10 @@ std::string name_without_cluster(const KernelConfig& config);
 KernelConfig parse_kernel_config(std::string_view text);
 
 /// True if the config's single-item kernel, where it has one, can run the plan: single queries, each list one item with
-/// all query heads of a KV head, which fit the config's rows (of a latent cache any heads), and no merge that waits.
-/// Without rings also: no item empty or of more than most_tokens(), and outputs in parts only in clusters of
-/// kLeastClusterOfParts or more, merged by last arrivers; for head pairs: schedules::head_pairs() makes such of it, and
-/// no kernel merges. Needs no device.
+/// all query heads of a KV head, which fit the config's rows (of a latent cache any heads), and with rings no merge
+/// that waits. Without rings also: no item empty or of more than most_tokens(), and outputs in parts only in clusters
+/// of least_cluster_of_parts() or more, merged as merge_of_parts() says; for head pairs: schedules::head_pairs() makes
+/// such of it, and no kernel merges. Needs no device.
 bool fits_single_item_kernel(const workloads::Workload& workload, const schedules::Plan& plan,
                              const KernelConfig& config);
 

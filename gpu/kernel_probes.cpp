@@ -45,8 +45,8 @@ class ConfigProbes {
       : probe_(std::move(probe)), options_(options), found_(found), round_(round_tokens(probe_.config)) {}
 
   void run() {
-    // What pages cost is known from single CTAs.
-    if (probe_.paged && probe_.config.cluster > probe_.config.least_cluster()) return;
+    // What pages cost is known from single CTAs, but of a latent cache, of which clusters hold parts of any size.
+    if (probe_.paged && probe_.config.cluster > 1 && !probe_.config.holds_latent_items()) return;
     if (probe_.config.stages == 1) return whole_item();
     if (probe_.config.cluster > 1) return cluster();
     lists();
@@ -106,7 +106,7 @@ class ConfigProbes {
 
   void whole_item() {
     time(ProbeKind::item, round_, 1, round_, false);
-    waves();
+    if (!probe_.paged || probe_.config.cluster == probe_.config.least_cluster()) waves();
     if (probe_.paged) return;
     for (const std::int32_t tokens : {probe_.config.cluster * probe_.config.tokens, round_}) cold(tokens, false);
     single_item_merges({2, 8});

@@ -21,7 +21,7 @@ enum class ProbeKind {
   items,         ///< one list of `count` items of a round each
   unhidden,      ///< masked: the same with a mask that hides nothing
   queries,       ///< masked: one item of a round whose rows are `count` queries of one head
-  splits,        ///< one output in `count` parts of a round, merged by the last arriver
+  splits,        ///< one output in `count` parts of a round, merged by the last arriver, or as kernels without rings do
   host,          ///< the same, merged by the CTA of the first part
   kernel,        ///< outputs of `count` parts in kMergedLists lists, merged by a second kernel
   lone_kernel,   ///< one output of `count` parts, merged by a second kernel

@@ -133,7 +133,9 @@ MergeParams merge_params(const DecodeParams& decode, const LaunchOptions& option
 /// The single-item kernel, if these launches may use it; else null.
 const DecodeKernel* single_item_kernel(const Workload& workload, const Plan& plan, const KernelConfig& config,
                                        const LaunchOptions& options) {
-  if (test_hooks(options) != 0 || options.replayable || !takes_single_items(workload, plan, config)) return nullptr;
+  const std::uint32_t known_hooks = config.holds_latent_items() ? kDrop : 0U;
+  if ((test_hooks(options) & ~known_hooks) != 0 || options.replayable) return nullptr;
+  if (!takes_single_items(workload, plan, config)) return nullptr;
   return find_single_item_kernel(workload, config, !plan.merges.empty());
 }
 
@@ -176,8 +178,9 @@ dim3 decode_grid(const Workload& workload, const Plan& plan, const KernelConfig&
   }
   throw InputError(
       fmt::format("plan {}: kernel {} takes only single queries, one item of 1 to {} tokens per list, and outputs in "
-                  "parts only in clusters of {} and more, merged by last arrivers",
-                  plan.schedule, to_string(config), config.most_tokens(), kLeastClusterOfParts));
+                  "parts only in clusters of {} and more, merged by {}",
+                  plan.schedule, to_string(config), config.most_tokens(), config.least_cluster_of_parts(),
+                  schedules::to_string(config.merge_of_parts())));
 }
 
 void require_instructions(const KernelConfig& config) {

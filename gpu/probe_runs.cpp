@@ -50,8 +50,9 @@ Plan lists_of_one(const Workload& workload, const KernelConfig& config) {
 Plan split_plan(const Workload& workload, const KernelConfig& config, std::int32_t parts, ProbeKind kind) {
   const schedules::Grid grid = probe_grid(config, parts * static_cast<std::int32_t>(workload.requests.size()));
   if (kind == ProbeKind::host) return schedules::make_plan("lean", workload, grid);
-  const char* merge = kind == ProbeKind::kernel || kind == ProbeKind::lone_kernel ? "+kernel" : "+last_arriver";
-  return schedules::make_plan(fmt::format("fixed-split:{}{}", parts, merge), workload, grid);
+  const bool kernel = kind == ProbeKind::kernel || kind == ProbeKind::lone_kernel;
+  const schedules::MergeKind merge = kernel ? schedules::MergeKind::kernel : config.merge_of_parts();
+  return schedules::make_plan(fmt::format("fixed-split:{}+{}", parts, schedules::to_string(merge)), workload, grid);
 }
 
 ProbeRun full_sms_run(const KernelProbe& probe, std::int32_t workers) {

@@ -57,6 +57,7 @@ KernelProfile with_cluster(const KernelVariant& variant, const ClusterCosts& cos
   kernel.most_tokens *= costs.cluster;
   kernel.held_transfer_seconds = costs.held_transfer_seconds;
   kernel.early_clocks = costs.early_clocks;
+  if (costs.held_paged_seconds >= 0) kernel.paged_seconds = costs.held_paged_seconds;
   kernel.crowded_clocks = costs.crowded_clocks;
   kernel.later_start_seconds = costs.later_start_seconds;
   kernel.single_item_registers_per_thread = costs.single_item_registers_per_thread;
@@ -99,7 +100,7 @@ bool is_compiled_for_pairs(const KernelProfile& kernel) {
 
 /// No item is empty or longer than the CTAs hold, and outputs in parts are merged as such kernels do.
 bool holds_whole_items(const Plan& plan, const KernelProfile& kernel) {
-  const bool merges = plan.merge == schedules::MergeKind::last_arriver && takes_parts(kernel);
+  const bool merges = plan.merge == merge_of_parts(kernel) && takes_parts(kernel);
   return (plan.merges.empty() || merges) &&
          std::all_of(plan.items.begin(), plan.items.end(), [&](const schedules::Item& item) {
            return item.tokens() > 0 && item.tokens() <= kernel.most_tokens;
@@ -155,7 +156,8 @@ std::vector<KernelProfile> pair_alternatives(const KernelFamily& family, const W
 bool one_item_per_list(const Workload& workload, const Plan& plan, bool any_heads) {
   const std::int32_t group = workload.geometry.group();
   const auto lists = static_cast<std::size_t>(plan.lists());
-  if (plan.merge == schedules::MergeKind::host_cta || plan.dispatch == schedules::Dispatch::queue) return false;
+  if (plan.merge == schedules::MergeKind::host_cta && !any_heads) return false;
+  if (plan.dispatch == schedules::Dispatch::queue) return false;
   if (workloads::max_query_len(workload) != 1 || lists != plan.items.size()) return false;
   for (std::size_t i = 0; i < lists; ++i) {
     if (plan.cta_begin[i] != static_cast<std::int32_t>(i)) return false;
@@ -293,9 +295,10 @@ std::optional<KernelProfile> as_run(const KernelProfile& kernel, const Workload&
   if (plan.dispatch == schedules::Dispatch::queue) {
     if (blocks > 1 || (kernel.cluster > 1 && plan.lists() > plan.workers)) return std::nullopt;
   }
-  // Lists of several row blocks may come after one another.
-  if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() > resident) return std::nullopt;
+  // Lists of several row blocks may come after one another, but not where they hold their items and wait.
   const bool waits = plan.merge == schedules::MergeKind::host_cta;
+  const std::int64_t at_once = waits && kernel.most_tokens > 0 ? blocks : 1;
+  if (plan.dispatch == schedules::Dispatch::fixed && plan.ctas() * at_once > resident) return std::nullopt;
   KernelProfile result = with_costs_of(kernel, workload,
                                        single  ? Lists::single_items
                                        : waits ? Lists::waiting

@@ -42,7 +42,8 @@ enum class Lists { any, single_items, waiting };
 KernelProfile with_costs_of(const KernelProfile& kernel, const workloads::Workload& workload, Lists lists);
 
 /// Whether lists have one item each, with all query heads of a KV head and a single query, and no CTA waits for others:
-/// what single-item kernels run. any_heads: an item may have some of the heads, or more rows than a CTA takes.
+/// what single-item kernels run. any_heads: an item may have some of the heads, or more rows than a CTA takes, and CTAs
+/// may wait.
 bool one_item_per_list(const workloads::Workload& workload, const schedules::Plan& plan, bool any_heads = false);
 
 /// Whether a kernel that holds its items takes such: of a latent cache, as those with rings do.
@@ -54,6 +55,11 @@ inline bool takes_any_heads(const KernelProfile& kernel) {
 /// clusters do.
 inline bool takes_parts(const KernelProfile& kernel) {
   return kernel.most_tokens == 0 || kernel.single_item_merge_seconds >= 0;
+}
+
+/// Who merges these, of a kernel that holds its items: of a latent cache CTAs that wait.
+inline schedules::MergeKind merge_of_parts(const KernelProfile& kernel) {
+  return takes_any_heads(kernel) ? schedules::MergeKind::host_cta : schedules::MergeKind::last_arriver;
 }
 
 /// Rows of the tallest output tile.

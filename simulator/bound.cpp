@@ -24,8 +24,9 @@ LeastMerge least_merge(const workloads::Workload& workload, const schedules::Pla
                        const KernelProfile& kernel, bool together) {
   LeastMerge result;
   result.surely = separate_merge_seconds(workload, plan, machine, kernel);
-  const bool waits = plan.merge == schedules::MergeKind::host_cta;
-  const bool in_kernel = waits || plan.merge == schedules::MergeKind::last_arriver;
+  const bool waiting = plan.merge == schedules::MergeKind::host_cta;
+  const bool waits = waiting && kernel.most_tokens == 0;  // what holds its items takes as long for all that wait
+  const bool in_kernel = waiting || plan.merge == schedules::MergeKind::last_arriver;
   if (plan.merges.empty() || !in_kernel || kernel.always_merges) return result;
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
   std::int32_t most = 0;

@@ -194,6 +194,7 @@ struct ClusterCosts {
   double single_item_merge_seconds_per_split = 0;
   double held_transfer_seconds = -1;  ///< KernelProfile's
   double early_clocks = 0;            ///< KernelProfile's, for a token of one CTA
+  double held_paged_seconds = -1;     ///< KernelProfile::paged_seconds; negative: that of all sizes
 };
 
 /// One variant of a kernel file: a kernel and the geometries that it is for.

@@ -198,6 +198,8 @@ void read_clusters(KernelVariant& variant, Constants& constants) {
   const bool held = variant.kernel.most_tokens > 0 && constants.has("held_transfer");
   const std::vector<double> transfer = of_clusters("held_transfer", "ns", 1e-9, 1e6);
   const std::vector<double> early = of_clusters("early_clocks", "clock", 1, 1e6);
+  const bool pages = constants.has("held_paged");
+  const std::vector<double> paged = of_clusters("held_paged", "ns", 1e-9, 1e6);
   // Of kernels that hold their items only larger clusters take outputs in parts.
   const double parts_from =
       constants.optional_number("parts_from", "CTA", 1, 1, 16).value_or(variant.kernel.most_tokens > 0 ? 17 : 1);
@@ -205,7 +207,7 @@ void read_clusters(KernelVariant& variant, Constants& constants) {
     variant.clusters.push_back({sizes[i], fixed[i], single[i], crowded[i], later[i],
                                 static_cast<std::int32_t>(registers[i]), static_cast<std::int64_t>(shared[i]),
                                 merges && sizes[i] >= parts_from ? merge[i] : -1, per_split[i], held ? transfer[i] : -1,
-                                early[i]});
+                                early[i], pages ? paged[i] : -1});
   }
 }
 

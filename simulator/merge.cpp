@@ -151,6 +151,7 @@ std::int32_t sharing_ctas(const KernelProfile& kernel, double splits, std::int32
 InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine, const KernelProfile& kernel,
                    const std::vector<std::int32_t>& item_of_slot, std::int32_t mergers, const EngineResult& result) {
   const bool waits = plan.merge == MergeKind::host_cta;
+  const bool hosts = waits && kernel.most_tokens == 0;  // clusters that hold the parts all share their merge
   const double splits = merge.slot_end - merge.slot_begin;
   const bool alone = sharing_ctas(kernel, splits, mergers) == 1;
   InKernel one;
@@ -159,14 +160,14 @@ InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine,
   for (std::int32_t slot = merge.slot_begin; slot < merge.slot_end; ++slot) {
     const std::int32_t item = item_of_slot[static_cast<std::size_t>(slot)];
     const double end = result.item_end[static_cast<std::size_t>(item)];
-    const bool keeps_its_own = waits && alone && kernel.waiting_merge_seconds < 0;
+    const bool keeps_its_own = hosts && alone && kernel.waiting_merge_seconds < 0;
     if (end > last && !(keeps_its_own && slot == merge.slot_begin)) {
       last = end;
       if (!waits) one.item = item;
     }
   }
   // A host that keeps its own partial reads one less; CTAs that share a merge read them all, as a last arriver does.
-  const double read = waits && kernel.merge_fragments == 0 ? splits - 1 : splits;
+  const double read = hosts && kernel.merge_fragments == 0 ? splits - 1 : splits;
   one.last_arrival = last + machine.flag_seconds;
   one.seconds =
       in_kernel_seconds(kernel, read, waits ? mergers : 0,

@@ -218,21 +218,28 @@ class Collector {
                  [&](Merging merging) { return bound(i, merging); });
     }
   }
-  /// Parts that the kernel holds, as far as all are resident. Of windows no bound is known: those of rings, which share
-  /// the memory, are above what such kernels take.
+  /// Parts that the kernel holds, as far as all are resident, among them the longest. Of windows no bound is known:
+  /// those of rings, which share the memory, are above what such kernels take.
   void add_held_parts(KernelBounds& bounds) {
     if (facts_.windowed) return;
+    const std::string merge = '+' + schedules::to_string(simulator::merge_of_parts(*kernel_));
+    const std::int64_t blocks = schedules::ceil_div(facts_.rows, kernel_->most_rows);
     const auto fits = [&](std::int32_t tokens, std::int64_t lists) {
-      return tokens <= kernel_->most_tokens && tokens < facts_.longest && lists <= workers_;
+      return tokens <= kernel_->most_tokens && tokens < facts_.longest && lists * blocks <= workers_;
+    };
+    const auto add_pieces = [&](const Pieces& pieces) {
+      if (!fits(pieces.tokens, pieces.lists)) return;
+      add_candidate(fmt::format("fixed-size:{}{}", pieces.tokens, merge), bounds.pieces(pieces, Merging::last_arriver));
     };
     for (std::size_t i = 1; packs_splits_ && i < kSplits.size(); ++i) {
-      if (!fits(tokens_per_split(facts_, kSplits[i]), facts_.outputs * kSplits[i])) continue;
-      add_named(fmt::format("fixed-split:{}", kSplits[i]), bounds.splits(kSplits[i], Merging::last_arriver));
+      const std::int32_t tokens = tokens_per_split(facts_, kSplits[i]);
+      if (!fits(tokens, facts_.outputs * schedules::ceil_div(facts_.longest, tokens))) continue;
+      add_candidate(fmt::format("fixed-split:{}{}", kSplits[i], merge),
+                    bounds.splits(kSplits[i], Merging::last_arriver));
     }
-    for (const Pieces& pieces : sizes_) {
-      if (!fits(pieces.tokens, pieces.lists)) continue;
-      add_named(fmt::format("fixed-size:{}", pieces.tokens), bounds.pieces(pieces, Merging::last_arriver));
-    }
+    for (const Pieces& pieces : sizes_) add_pieces(pieces);
+    const auto is_longest = [&](const Pieces& pieces) { return pieces.tokens == kernel_->most_tokens; };
+    if (std::none_of(sizes_.begin(), sizes_.end(), is_longest)) add_pieces(pieces_of(workload_, kernel_->most_tokens));
   }
   void add_pieces(KernelBounds& bounds) {
     for (const Pieces& pieces : sizes_) {

@@ -361,6 +361,11 @@ class Writer {
       const double wave = times_.each(least(), false, ProbeKind::waves);
       const double looked_up = times_.each(least(), false, ProbeKind::waves, true);
       if (wave > 0) add("paged_crowded", "1", rounded(std::max(1.0, looked_up / wave)));
+      const auto item = [&](std::int32_t c, bool pages) {
+        return times_.find(c, false, ProbeKind::item, times_.round(c), pages);
+      };
+      if (least() == 1 || !item(probed_.clusters.back(), true)) return;
+      add("held_paged", "ns", by_cluster([&](std::int32_t c) { return *item(c, true) - *item(c, false); }));
       return;
     }
     const auto [item, crowd] = item_costs(times_, false);

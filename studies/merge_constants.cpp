@@ -125,7 +125,7 @@ void add_merge_kernel(const ProbedConfig& probed, const ProbeTimes& times, const
 }  // namespace
 
 void add_part_merges(const ProbedConfig& probed, const ProbeTimes& times, const ProbeBase& base, ConstantList& list) {
-  add_by_cluster(probed, times, gpu::kLeastClusterOfParts, base.flag_seconds * 1e9, list);
+  add_by_cluster(probed, times, probed.config.least_cluster_of_parts(), base.flag_seconds * 1e9, list);
 }
 
 void add_merge_constants(const ProbedConfig& probed, const ProbedConfig& merging, const ProbeBase& base,

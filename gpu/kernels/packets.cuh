@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Merges across items without fences. Partial results are left in packets that say by themselves that they are there: a
 // word of them that nobody has written is no number that arithmetic gives. So nobody waits until what was written can
-// be seen by others (0.35 us on Hopper), as in NCCL's LL protocol. CTAs that wait, at the ends of their lists, look at
-// the packets themselves. Last arrivers, of single-item kernels in clusters: each warp takes a ticket for its fragments
-// before it writes them, and the one that takes an output's last ticket merges them: it waits for nobody who has not
-// begun, since all others have theirs.
+// be seen by others (0.35 us on Hopper), as in NCCL's LL protocol. CTAs that wait, at the ends of their lists or, of
+// a latent cache, with items that their clusters hold, look at the packets themselves. Last arrivers, of single-item
+// kernels in clusters: each warp takes a ticket for its fragments before it writes them, and the one that takes an
+// output's last ticket merges them: it waits for nobody who has not begun, since all others have theirs.
 #pragma once
 
 #include "gpu/kernels/bounded_wait.cuh"
@@ -121,26 +121,23 @@ __device__ __forceinline__ bool take_packets(const Cta<Config>& cta, const char*
   }
 }
 
-/// Marks the packets of a fragment of an output as not there, for the next launch.
+/// Marks the packets of `count` parts of a fragment, side by side from `first` on, as not there, for the next launch.
 template <class Config>
-__device__ __forceinline__ void forget_packets(const Cta<Config>& cta, const DeviceItem& item, int fragment) {
+__device__ __forceinline__ void forget_packets(const Cta<Config>& cta, char* first, int count) {
   const uint4 nothing = {kNotThere, kNotThere, kNotThere, kNotThere};
-  char* at = packet(cta, packet_index(cta, item, 0), fragment) + cta.lane * 16;
+  char* at = first + cta.lane * 16;
 #pragma unroll 4
-  for (int part = 0; part < item.parts; ++part, at += kPacketStride<Config>) {
+  for (int part = 0; part < count; ++part, at += kPacketStride<Config>) {
     ptx::store_whole(at, nothing);
     if (cta.lane < 4) ptx::store_whole(at + kPacketSums, nothing);
   }
 }
 
-/// Adds all parts of a run of fragments, each as soon as it is there, of which the warp asks for kAsked at a time.
-/// False: some have not come in time.
+/// Adds `end` parts of a run of fragments, side by side, each as soon as it is there, of which the warp asks for kAsked
+/// at a time. from: the first one's packet of the run's first fragment. False: some have not come in time.
 template <int kAsked, int kRun, class Config>
-__device__ __forceinline__ bool add_packets(const Cta<Config>& cta, const DeviceItem& item, int fragment,
-                                            RunningRun<kRun>& run) {
+__device__ __forceinline__ bool add_packets(const Cta<Config>& cta, const char* from, int end, RunningRun<kRun>& run) {
   constexpr int kTurn = kAsked > kFarBatch ? kAsked : kFarBatch;
-  const int end = item.parts;
-  const char* from = packet(cta, packet_index(cta, item, 0), fragment);
 #pragma unroll 1
   for (int first = 0; first < end; first += kTurn, from += kTurn * kPacketStride<Config>) {
     float4 sums[kTurn / kFarBatch];
@@ -200,13 +197,14 @@ template <int kRun, int kAsked = 16 / kRun, class Config>
 __device__ __forceinline__ bool merge_packet_run(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
                                                  int fragment) {
   RunningRun<kRun> run;
-  if (!add_packets<kAsked>(cta, item, fragment, run)) {
+  char* const first = packet(cta, packet_index(cta, item, 0), fragment);
+  if (!add_packets<kAsked>(cta, first, item.parts, run)) {
     give_up(cta, item);
     return false;
   }
   write_run<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run.o, run.maximum, run.sum);
 #pragma unroll
-  for (int r = 0; r < kRun; ++r) forget_packets(cta, item, fragment + r);
+  for (int r = 0; r < kRun; ++r) forget_packets(cta, first + r * kPacketBytes, item.parts);
   return true;
 }
 
@@ -234,7 +232,7 @@ __device__ __forceinline__ bool merge_fragment(const Cta<Config>& cta, const Dev
     }
   }
   write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, run);
-  forget_packets(cta, item, fragment);
+  forget_packets(cta, packet(cta, packet_index(cta, item, 0), fragment), item.parts);
   return true;
 }
 

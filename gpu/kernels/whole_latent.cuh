@@ -6,6 +6,7 @@
 
 #include "gpu/kernels/finish.cuh"
 #include "gpu/kernels/group.cuh"
+#include "gpu/kernels/packets.cuh"
 #include "gpu/kernels/whole_latent_loader.cuh"
 #include "gpu/kernels/whole_latent_weights.cuh"
 
@@ -73,9 +74,22 @@ __device__ __forceinline__ void find_factors(const Cta<Config>& cta, int ctas) {
   }
 }
 
-/// Fragments side by side of an output in parts that a warp merges.
+/// Fragments of a CTA, its warps, and the clusters that share the merge of an output in so many parts: each part's, as
+/// far as there is a fragment for it.
 template <class Config>
-inline constexpr int kWholeLatentRun = Config::kRowTiles* Config::kCtaBlocks * 4 / (Config::kAllThreads / 32);
+inline constexpr int kWholeLatentFragments = Config::kRowTiles* Config::kCtaBlocks * 4;
+template <class Config>
+inline constexpr int kWholeLatentWarps = Config::kAllThreads / 32;
+template <class Config>
+__device__ __forceinline__ int sharing_parts(const DeviceItem& item) {
+  return min(static_cast<int>(item.parts), kWholeLatentFragments<Config>);
+}
+
+/// Whether a warp takes two fragments side by side: of few parts, so that it has more than one anyway.
+template <class Config>
+__device__ __forceinline__ bool merges_pairs(const DeviceItem& item) {
+  return kWholeLatentFragments<Config> >= 2 * kWholeLatentWarps<Config> * sharing_parts<Config>(item);
+}
 
 /// Weighs the products and hands them on: to the output, or as packets of its part. Those of CTAs without tokens count
 /// for nothing as well: asking which they are would be a branch for each, eight clocks' work in seventy.
@@ -106,10 +120,11 @@ __device__ __forceinline__ void put_whole_latent(const Cta<Config>& cta, const D
       return all;
     };
     if (Config::kParts && item.parts > 1) {
+      if (dropped(cta, item)) continue;
       const int index = packet_index(cta, item, item.part);
+      const bool first_of_run = !merges_pairs<Config>(item) || cta.warp % 2 == 0;
 #pragma unroll
       for (int d = 0; d < Config::kCtaBlocks; ++d) {
-        const bool first_of_run = (d * 4 + cta.warp) % kWholeLatentRun<Config> == 0;
         put_packet(cta, index, n * Config::kDimTiles + first + d * 4, fragment(d), total, first_of_run);
       }
     } else {
@@ -123,31 +138,57 @@ __device__ __forceinline__ void put_whole_latent(const Cta<Config>& cta, const D
   }
 }
 
-/// The warp's ticket for its fragments of an output in parts, in lane 0 (packets.cuh). Those that load have some, too.
+/// Merges a fragment of the item's output, of which 1 << shift warps have a share of the parts each. False: not all of
+/// these have come in time. All of the CTA's warps, active or not.
 template <class Config>
-__device__ __forceinline__ std::uint32_t take_whole_latent_ticket(const Cta<Config>& cta, const DeviceItem& item) {
-  constexpr int kWarps = Config::kAllThreads / 32;
-  static_assert(Config::kSingleItemCluster * kWarps <= 2 * kCountersPerSlot);
-  if (item.parts == 1 || cta.lane != 0) return 0;
-  const int counter = packet_index(cta, item, 0) * kCountersPerSlot + cta.rank * kWarps + cta.warp;
-  return ptx::increment_relaxed(cta.params.arrivals + counter, item.parts - 1U);
+__device__ __forceinline__ bool merge_shares(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
+                                             int fragment, int shift, bool active) {
+  if (shift == 0) return !active || merge_packet_run<1, 8>(cta, item, rows, fragment);
+  const int share = cta.warp & ((1 << shift) - 1);
+  const int begin = item.parts * share >> shift;
+  const int count = active ? (item.parts * (share + 1) >> shift) - begin : 0;
+  char* const first = packet(cta, packet_index(cta, item, begin), fragment);
+  RunningRun<1> run;
+  const bool come = add_packets<8>(cta, first, count, run);
+  if (!come) give_up(cta, item);
+  Running all = running(run.o[0], run.maximum, run.sum);
+  __syncthreads();  // nobody needs the keys any more
+  add_warps(reinterpret_cast<Running*>(cta.shared), all, cta.warp, cta.lane, shift, active, [] { __syncthreads(); });
+  if (active && share == 0) write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, all);
+  forget_packets(cta, first, come ? count : 0);
+  return come;
 }
 
-/// Merges a run of the CTA's fragments of an output in parts if the warp's ticket is the last one: each warp one, also
-/// those that load. These wait for the others where there are many rows: what they ask for in vain meanwhile, 64 KB a
-/// CTA, is in the others' way. Few instructions, as they run once: to fetch them takes longer than what they do.
+/// Parts of an output from which on twice as many warps have a share of each fragment.
+inline constexpr int kPartsOfShare = 8;
+
+/// Merges what falls to the CTA of an output in parts: all warps, also those that load. Each part's cluster waits for
+/// the others, so that none has more to add up than it has left itself.
 template <class Config>
-__device__ __forceinline__ void merge_whole_latent(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
-                                                   std::uint32_t ticket) {
+__device__ __forceinline__ void merge_whole_latent(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows) {
+  constexpr int kWarps = kWholeLatentWarps<Config>;
   constexpr int kOfRowTile = Config::kCtaBlocks * 4;
-  constexpr int kRun = kWholeLatentRun<Config>;
-  if (item.parts == 1) return;
-  if constexpr (Config::kRowTiles > 2) __syncthreads();
-  if (__shfl_sync(~0U, ticket, 0) + 1 != item.parts) return;
-  const int first = cta.warp * kRun;
-  const int fragment = first / kOfRowTile * Config::kDimTiles + cta.rank * kOfRowTile + first % kOfRowTile;
-  if (!merge_packet_run<kRun, (kRun > 2 ? 4 : 8)>(cta, item, rows, fragment)) return;
-  if constexpr (kRecords) record_merge(cta, item.slot_begin);
+  const int sharing = sharing_parts<Config>(item);
+  if (item.parts == 1 || item.part >= sharing) return;
+  const int run = merges_pairs<Config>(item) ? 2 : 1;
+  const int runs = kWholeLatentFragments<Config> / run;
+  const int first = runs * item.part / sharing * run;
+  const int end = runs * (item.part + 1) / sharing * run;
+  int shift = 0;
+  while ((2 << shift) * (end - first) <= kWarps && item.parts > kPartsOfShare << shift) ++shift;
+#pragma unroll 1
+  for (int at = first; at < end; at += kWarps * run >> shift) {
+    const int mine = at + (cta.warp >> shift) * run;
+    const int fragment = mine / kOfRowTile * Config::kDimTiles + cta.rank * kOfRowTile + mine % kOfRowTile;
+    if (run == 1) {
+      if (!merge_shares(cta, item, rows, fragment, shift, mine < end)) return;
+    } else if (kWholeLatentFragments<Config> >= 4 * kWarps && mine < end) {
+      if (!merge_packet_run<2>(cta, item, rows, fragment)) return;
+    }
+  }
+  if constexpr (kRecords) {
+    if (item.part == 0) record_merge(cta, item.slot_begin);
+  }
 }
 
 /// The threads that work on the CTA's item.
@@ -243,24 +284,19 @@ __device__ __forceinline__ void run_whole_latent_cta(const DecodeParams& params,
 #if __CUDA_ARCH__ >= 900
   ptx::cluster_arrive_relaxed();
 #endif
-  std::uint32_t ticket = 0;
   if (works) {
     if (wait_after_fill) {
       ptx::wait_for_previous_kernel();
       ask_for_queries();
     }
     ptx::commit_copies();
-    if constexpr (Config::kParts) ticket = take_whole_latent_ticket(cta, item);
     run_whole_latent(cta, item, ctas, rows);
   } else {
     if constexpr (!Config::kBoxes) copy_peer_values(cta, item);
-    if constexpr (Config::kParts) {
-      if (wait_after_fill) ptx::wait_for_previous_kernel();  // it may still merge
-      ticket = take_whole_latent_ticket(cta, item);
-    }
+    if (Config::kParts && wait_after_fill) ptx::wait_for_previous_kernel();  // it may still merge
     send_whole_latent_sums(cta, ctas);
   }
-  if constexpr (Config::kParts) merge_whole_latent(cta, item, rows, ticket);
+  if constexpr (Config::kParts) merge_whole_latent(cta, item, rows);
   if constexpr (kRecords) end_recording(cta);
 }
 

@@ -33,8 +33,9 @@ std::array<DecodeKernel, 4> whole_latent() {
 
 template <class Element>
 std::span<const DecodeKernel> whole_latent_kernels() {
-  static const auto all = join(whole_latent<Element, 2, 4>(), whole_latent<Element, 2, 8>(),
-                               whole_latent<Element, 4, 4>(), whole_latent<Element, 4, 8>());
+  static const auto all =
+      join(whole_latent<Element, 2, 2>(), whole_latent<Element, 2, 4>(), whole_latent<Element, 2, 8>(),
+           whole_latent<Element, 4, 2>(), whole_latent<Element, 4, 4>(), whole_latent<Element, 4, 8>());
   return all;
 }
 

@@ -52,21 +52,27 @@ void add_latent(const Workload& w, const KernelConfig& v, std::int32_t row_tiles
   for (const char* schedule : {"flashmla", "lean+kernel", "lean+last_arriver"}) all.push_back({schedule, v});
 }
 
-/// Cuts into parts that a kernel without rings may hold.
+/// Cuts into parts that a kernel without rings may hold. Those that CTAs wait for are all resident.
 std::vector<Candidate> held_parts(const Workload& w, const KernelConfig& v) {
   std::vector<Candidate> all;
   const std::int32_t longest = workloads::padded_context_len(w);
-  const auto add = [&](std::int32_t tokens, const std::string& schedule) {
-    if (tokens < longest && tokens <= v.most_tokens()) all.push_back({schedule + "+last_arriver", v});
+  const std::string merge = '+' + schedules::to_string(v.merge_of_parts());
+  const auto blocks = static_cast<std::int32_t>(schedules::ceil_div(w.geometry.group(), 8 * v.row_tiles));
+  const std::int32_t most = v.holds_latent_items() ? gpu::residency(w, v).workers / blocks : 1024 / v.cluster;
+  const auto add = [&](std::int32_t tokens, std::int64_t lists, const std::string& schedule) {
+    if (tokens < longest && tokens <= v.most_tokens() && lists <= most) all.push_back({schedule + merge, v});
   };
   if (ragged(w)) {
-    for (std::int32_t size = 128; size <= 2048; size *= 2) add(size, fmt::format("fixed-size:{}", size));
+    for (std::int32_t size = 128; size <= 2048; size *= 2) {
+      std::int64_t lists = 0;
+      for (const workloads::Request& r : w.requests) lists += schedules::ceil_div(r.context_len, size);
+      add(size, lists * w.geometry.kv_heads, fmt::format("fixed-size:{}", size));
+    }
     return all;
   }
-  const auto outputs = static_cast<std::int32_t>(w.requests.size()) * w.geometry.kv_heads;
-  for (const std::int32_t splits : {2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32}) {
-    if (outputs * splits * v.cluster > (v.team == gpu::Team::group ? 264 : 1024)) break;
-    add((longest + splits - 1) / splits, fmt::format("fixed-split:{}", splits));
+  const auto outputs = static_cast<std::int64_t>(w.requests.size()) * w.geometry.kv_heads;
+  for (const std::int32_t splits : {2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 24, 28, 32, 48, 64}) {
+    add((longest + splits - 1) / splits, outputs * splits, fmt::format("fixed-split:{}", splits));
   }
   return all;
 }

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,21 @@ inline std::vector<schedules::MergeKind> merges_alike(const schedules::Plan& pla
   return {schedules::MergeKind::kernel, schedules::MergeKind::host_cta, schedules::MergeKind::last_arriver};
 }
 
+/// The schedule's plan, if the config's kernel without ring takes it, and whoever waits for others in it is resident
+/// with them.
+inline std::optional<schedules::Plan> held_plan(const workloads::Workload& w, const gpu::KernelConfig& v,
+                                                const std::string& schedule) {
+  const std::int64_t workers = gpu::residency(w, v).workers;
+  if (schedule.ends_with("+host_cta")) {
+    const std::string elsewhere = schedule.substr(0, schedule.find('+')) + "+kernel";
+    const std::int32_t blocks = (w.geometry.group() + 8 * v.row_tiles - 1) / (8 * v.row_tiles);
+    if (std::int64_t{plan_of(w, v, elsewhere).lists()} * blocks > workers) return {};
+  }
+  schedules::Plan plan = plan_of(w, v, schedule);
+  if (!gpu::fits_single_item_kernel(w, plan, v)) return {};
+  return plan;
+}
+
 /// Runs and judges the schedule's plan on every kernel without rings that takes it, alone and with K and V asked for
 /// before the previous kernel has ended, up to the first failure. only_parts: not if all outputs are whole. Returns how
 /// many runs that were.
@@ -95,12 +111,12 @@ inline int expect_held_exact(const workloads::Workload& w, const workloads::Tens
                              bool only_parts = false) {
   int runs = 0;
   for (const gpu::KernelConfig& v : gpu::whole_item_configs(w)) {
-    const schedules::Plan plan = plan_of(w, v, schedule);
-    if ((only_parts && plan.merges.empty()) || !gpu::fits_single_item_kernel(w, plan, v)) continue;
+    const std::optional<schedules::Plan> plan = held_plan(w, v, schedule);
+    if (!plan || (only_parts && plan->merges.empty())) continue;
     for (const gpu::Overlap overlap : {gpu::Overlap::none, gpu::Overlap::prefetch}) {
       gpu::LaunchOptions options;
       options.overlap = overlap;
-      expect_exact(w, tensors, exact, plan, v, options);
+      expect_exact(w, tensors, exact, *plan, v, options);
       ++runs;
     }
     if (::testing::Test::HasFailure()) break;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <set>
+#include <string_view>
 
 #include "base/error.h"
 #include "gpu/device.h"
@@ -134,6 +135,16 @@ TEST(KernelConfig, SingleItemKernelsTakeSingleQueriesOneItemToAList) {
   EXPECT_FALSE(fits(uniform, "fixed-split:1", KernelConfig{1, 4, 4, 16, 16})) << "no such kernel";
 }
 
+TEST(KernelConfig, ClustersThatHoldLatentItemsTakePartsOfThoseThatWait) {
+  const workloads::Workload w = testing::decode("latent", testing::mla(64), {250, 200});
+  const KernelConfig v = parse_kernel_config("r2g4s1t16c2");  // 128 tokens
+  EXPECT_FALSE(fits(w, "fixed-split:1", v)) << "longer than the CTAs hold";
+  EXPECT_TRUE(fits(w, "fixed-split:2+host_cta", v));
+  EXPECT_TRUE(fits(w, "fixed-size:128+host_cta", v));
+  EXPECT_FALSE(fits(w, "fixed-split:2+last_arriver", v));
+  EXPECT_FALSE(fits(w, "fixed-split:2+kernel", v));
+}
+
 TEST(KernelConfig, WithoutADeviceTheErrorSaysSo) {
   if (has_device()) GTEST_SKIP() << "there is a device";
   EXPECT_THROW(current_device(), base::MissingError);
@@ -152,8 +163,10 @@ void expect_known(const char* kernels, const char* machine_name, std::size_t& si
       schedules::Grid grid = simulator::grid_of(machine, kernel);
       for (const std::int32_t tile_q : {0, kernel.most_rows}) {
         grid.tile_q = tile_q;
-        for (const char* schedule :
-             {"fixed-split:1", "fixed-split:2+last_arriver", "fixed-split:4+last_arriver", "fixed-size:256", "lean"}) {
+        for (const char* schedule : {"fixed-split:1", "fixed-split:2+last_arriver", "fixed-split:4+last_arriver",
+                                     "fixed-split:4+host_cta", "fixed-size:256", "lean"}) {
+          const bool waits = std::string_view(schedule).ends_with("+host_cta");
+          if (waits && schedules::make_plan("fixed-split:4+kernel", w, grid).lists() > grid.resident()) continue;
           const schedules::Plan plan = schedules::make_plan(schedule, w, grid);
           const auto run = simulator::as_run(kernel, w, plan, grid.resident());
           if (!run) continue;

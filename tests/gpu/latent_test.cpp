@@ -217,7 +217,7 @@ TEST_F(Latent, AtMostTwiceTheErrorOfAPlainReference) {
       const Result<double> exact = cpu_reference::attend(w, tensors);
       const double plain = testing::worst_error(testing::half_reference(w, tensors), exact.output);
       int held = 0;
-      for_each_plan(w, {"fixed-split:1", "fixed-split:3", "fixed-split:7+last_arriver"},
+      for_each_plan(w, {"fixed-split:1", "fixed-split:3", "fixed-split:7+last_arriver", "fixed-split:7+host_cta"},
                     [&](const Plan& plan, const KernelConfig& v) {
                       EXPECT_LE(testing::worst_error(run(w, tensors, plan, v).output, exact.output), 2 * plain)
                           << length << " " << to_string(dtype) << " " << plan.schedule << " " << to_string(v);
@@ -236,15 +236,16 @@ TEST_F(Latent, NonFiniteElementsReachOnlyTheRowsThatReadThem) {
         Tensors tensors = workloads::make_tensors(w, testing::kTensorBytes);
         workloads::store_element(w.geometry.dtype, tensors.k, k_row(w, tensors, 0, 299, 0) + element, bad);
         const Result<double> exact = cpu_reference::attend(w, tensors);
-        for_each_plan(w, {"fa2", "fixed-split:3", "lean+last_arriver", "fixed-split:3+last_arriver"},
-                      [&](const Plan& plan, const KernelConfig& v) {
-                        const HostResult out = run(w, tensors, plan, v);
-                        for (std::size_t i = 0; i < out.output.size(); ++i) {
-                          ASSERT_EQ(std::isfinite(out.output[i]), std::isfinite(exact.output[i]))
-                              << to_string(v) << " " << plan.schedule << " query_len " << query_len << " element "
-                              << element << " bad " << bad << " at " << i;
-                        }
-                      });
+        for_each_plan(
+            w, {"fa2", "fixed-split:3", "lean+last_arriver", "fixed-split:3+last_arriver", "fixed-split:3+host_cta"},
+            [&](const Plan& plan, const KernelConfig& v) {
+              const HostResult out = run(w, tensors, plan, v);
+              for (std::size_t i = 0; i < out.output.size(); ++i) {
+                ASSERT_EQ(std::isfinite(out.output[i]), std::isfinite(exact.output[i]))
+                    << to_string(v) << " " << plan.schedule << " query_len " << query_len << " element " << element
+                    << " bad " << bad << " at " << i;
+              }
+            });
       }
     }
   }

@@ -2,12 +2,14 @@
 // Latent attention by clusters that hold all keys of an item (gpu/kernels/whole_latent.cuh).
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
 #include "cpu_reference/oracle.h"
 #include "gpu/decode.h"
+#include "gpu/error.h"
 #include "schedules/schedules.h"
 #include "tests/gpu/judged_run.h"
 #include "tests/support/battery.h"
@@ -67,7 +69,7 @@ TEST_F(WholeLatent, OutputsInParts) {
           w.geometry.dtype = dtype;
           for (const char* name : {"fixed-split:2", "fixed-split:5", "fixed-split:17", "fixed-size:64",
                                    "fixed-size:256", "fixed-size:512"}) {
-            expect_exact_of(w, std::string(name) + "+last_arriver", runs);
+            expect_exact_of(w, std::string(name) + "+host_cta", runs);
             if (HasFailure()) return;
           }
         }
@@ -81,11 +83,11 @@ TEST_F(WholeLatent, OutputsInParts) {
 TEST_F(WholeLatent, EveryKernelOnce) {
   int runs = 0;
   for (const std::int32_t page : {0, 16, 64}) {
-    for (const char* name : {"fixed-split:1", "fixed-split:2+last_arriver"}) {
-      expect_exact_of(latent(20, {200, 131}, page), name, runs);
+    for (const char* name : {"fixed-split:1", "fixed-split:2+host_cta"}) {
+      expect_exact_of(latent(20, {120, 71}, page), name, runs);
     }
   }
-  EXPECT_EQ(runs, 2 * 3 * 2 * 4);
+  EXPECT_EQ(runs, 2 * 3 * 2 * 6);
 }
 
 /// A window's first position is anywhere in a page.
@@ -103,15 +105,15 @@ TEST_F(WholeLatent, Windows) {
 /// Launches that follow each other, uniform and from a table, in one part and several: packets and counters are left as
 /// they were found.
 TEST_F(WholeLatent, AThousandLaunchesGiveTheSameBits) {
-  for (const char* name : {"fixed-split:1", "fixed-split:4+last_arriver"}) {
+  for (const char* name : {"fixed-split:1", "fixed-split:3+host_cta", "fixed-size:128+host_cta"}) {
     for (const std::int32_t heads : {16, 32, 64}) {
       const Workload w = latent(heads, {512, 400, 512, 77}, 64);
       const DeviceTensors tensors = DeviceTensors::generate(w, 3);
       for (const KernelConfig& v : whole_item_configs(w)) {
-        const Plan plan = schedules::make_plan(name, w, grid_for(w, v));
-        if (!fits_single_item_kernel(w, plan, v)) continue;
-        Decoder decoder(capacity_of(w, plan, v));
-        decoder.set_plan(w, tensors.addressing(), plan, v);
+        const std::optional<Plan> plan = testing::held_plan(w, v, name);
+        if (!plan) continue;
+        Decoder decoder(capacity_of(w, *plan, v));
+        decoder.set_plan(w, tensors.addressing(), *plan, v);
         decoder.launch(tensors.pointers(0));
         decoder.synchronize();
         const HostResult first = tensors.download();
@@ -123,6 +125,45 @@ TEST_F(WholeLatent, AThousandLaunchesGiveTheSameBits) {
       }
     }
   }
+}
+
+/// A part that does not come: its output's other clusters wait for it, not for ever, and the next run is good.
+TEST_F(WholeLatent, ADroppedPartEndsInANamedError) {
+  const Workload w = latent(16, {1000}, 64);
+  int runs = 0;
+  for (const KernelConfig& v : whole_item_configs(w)) {
+    const std::optional<Plan> plan = testing::held_plan(w, v, "fixed-split:8+host_cta");
+    if (!plan) continue;
+    const DeviceTensors tensors = DeviceTensors::generate(w, 1);
+    Decoder decoder(capacity_of(w, *plan, v));
+    LaunchOptions options;
+    options.dropped_slot = 3;
+    options.wait_seconds = 0.05;
+    decoder.set_plan(w, tensors.addressing(), *plan, v, options);
+    decoder.launch(tensors.pointers(0));
+    EXPECT_THROW(decoder.synchronize(), DeviceError) << to_string(v);
+    decoder.set_plan(w, tensors.addressing(), *plan, v);
+    decoder.launch(tensors.pointers(0));
+    decoder.synchronize();
+    const HostResult result = tensors.download();
+    Decoder fresh(capacity_of(w, *plan, v));
+    fresh.set_plan(w, tensors.addressing(), *plan, v);
+    fresh.launch(tensors.pointers(0));
+    fresh.synchronize();
+    EXPECT_TRUE(same_bits(tensors.download(), result)) << to_string(v);
+    ++runs;
+  }
+  EXPECT_EQ(runs, 6);
+}
+
+/// Whoever waits for others has to be there with them.
+TEST_F(WholeLatent, RefusesPartsThatAreNotAllResident) {
+  const Workload w = latent(64, {512, 512, 512, 512, 512}, 0);
+  const KernelConfig v = parse_kernel_config("r2g4s1t16c8");
+  const DeviceTensors tensors = DeviceTensors::generate(w, 1);
+  const Plan plan = schedules::make_plan("fixed-split:2+host_cta", w, grid_for(w, v));
+  Decoder decoder(capacity_of(w, plan, v));
+  EXPECT_THROW(decoder.set_plan(w, tensors.addressing(), plan, v), base::InputError);
 }
 
 /// Its CTAs hold 512 tokens at most, for single queries.

@@ -113,6 +113,26 @@ TEST(AsRun, ClustersHoldItemsOfALatentCache) {
   EXPECT_FALSE(as_run(kernel, longer, plan_for("fixed-size:1024", longer, kernel), 132));
 }
 
+/// They merge outputs in parts by waiting for each other, all row blocks of them at once.
+TEST(AsRun, ClustersThatHoldPartsOfALatentCacheWait) {
+  const workloads::Workload rows = workloads::parse_spec("h=16/1,d=576,dv=512,kind=mla:1q1s2k");
+  const KernelProfile kernel = config("r2g4s1t16c8", rows);
+  schedules::Grid grid{15, 1, 0, 64};
+  const auto runs = [&](const workloads::Workload& w, const std::string& schedule, std::int64_t resident) {
+    grid.tile_q = w.geometry.query_heads;
+    return as_run(kernel, w, schedules::make_plan(schedule, w, grid), resident).has_value();
+  };
+  EXPECT_TRUE(runs(rows, "fixed-split:4+host_cta", 4));
+  EXPECT_FALSE(runs(rows, "fixed-split:4+host_cta", 3));
+  EXPECT_FALSE(runs(rows, "fixed-split:4+last_arriver", 15));
+  EXPECT_FALSE(runs(rows, "fixed-split:4+kernel", 15));
+  EXPECT_FALSE(runs(rows, "fixed-split:3+host_cta", 15)) << "longer than they hold";
+  workloads::Workload blocks = rows;
+  blocks.geometry.query_heads = 64;
+  EXPECT_TRUE(runs(blocks, "fixed-split:4+host_cta", 16));
+  EXPECT_FALSE(runs(blocks, "fixed-split:4+host_cta", 15));
+}
+
 TEST(AsRun, PagesCrowdKernelsThatHoldTheirItems) {
   const workloads::Workload small = workloads::parse_spec("h=8/1,d=128:4q1s64");
   workloads::Workload paged = small;

@@ -112,6 +112,18 @@ TEST(Merge, AHostWaitsForItsPeers) {
   EXPECT_NEAR(seconds({3000, 1000}, MergeKind::host_cta, machine, merging_kernel()), (3 + 20 + 1) * kMs, kTolerance);
 }
 
+/// Clusters that hold the parts of an output, and wait for each other, all leave their partials and all read some.
+TEST(Merge, ClustersThatHoldPartsReadAllPartials) {
+  Machine machine = toy::machine(2);
+  machine.flag_seconds = 0.5 * kMs;
+  KernelProfile kernel = merging_kernel();
+  kernel.most_tokens = 3000;
+  for (const auto& cuts : {std::vector{1000, 3000}, std::vector{3000, 1000}}) {
+    EXPECT_DOUBLE_EQ(seconds(cuts, MergeKind::host_cta, machine, kernel),
+                     seconds(cuts, MergeKind::last_arriver, machine, kernel));
+  }
+}
+
 TEST(Merge, TheWaitIsAttributed) {
   Machine machine = toy::machine(2);
   const std::vector<std::int32_t> cuts = {1000, 3000};

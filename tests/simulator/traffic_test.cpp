@@ -199,7 +199,7 @@ TEST(Traffic, QOutputsAndPartialsAreCountedByRow) {
   EXPECT_EQ(by_kernel.partials_written, 3 * 251 * 4);
   EXPECT_EQ(by_kernel.partials_read, 3 * 251 * 4);
   EXPECT_EQ(traffic(schedules::MergeKind::last_arriver).partials_read, 3 * 251 * 4);
-  // A host keeps its own.
+  // A host keeps its own, but for clusters that hold the parts.
   EXPECT_EQ(traffic(schedules::MergeKind::host_cta).partials_written, 2 * 251 * 4);
   EXPECT_EQ(traffic(schedules::MergeKind::host_cta).partials_read, 2 * 251 * 4);
   // An empty item reads no Q.
