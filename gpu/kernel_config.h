@@ -34,10 +34,10 @@ struct KernelConfig {
   std::int32_t kv_heads = 1;
   /// Whether the config has no list kernel.
   bool single_items_only() const { return stages == 1 || kv_heads > 1; }
-  /// Whether it holds items of a latent cache, which it does in clusters alone.
+  /// Whether it holds items of a latent cache: with four warps in clusters, with eight in CTAs of their own.
   bool holds_latent_items() const { return stages == 1 && team == Team::group; }
   /// The least cluster that it is compiled for.
-  std::int32_t least_cluster() const { return holds_latent_items() ? 2 : 1; }
+  std::int32_t least_cluster() const { return holds_latent_items() && warps == 4 ? 2 : 1; }
   /// Of those without rings: from which cluster on they take outputs in parts, and who merges these.
   std::int32_t least_cluster_of_parts() const { return holds_latent_items() ? least_cluster() : kLeastClusterOfParts; }
   schedules::MergeKind merge_of_parts() const {

@@ -4,9 +4,10 @@
 // other are weights, 2 bytes a token and row, and not results, and what each ends with is finished.
 #pragma once
 
+#include "gpu/kernels/alone_latent.cuh"
 #include "gpu/kernels/finish.cuh"
 #include "gpu/kernels/group.cuh"
-#include "gpu/kernels/packets.cuh"
+#include "gpu/kernels/whole_latent_finish.cuh"
 #include "gpu/kernels/whole_latent_loader.cuh"
 #include "gpu/kernels/whole_latent_weights.cuh"
 
@@ -74,23 +75,6 @@ __device__ __forceinline__ void find_factors(const Cta<Config>& cta, int ctas) {
   }
 }
 
-/// Fragments of a CTA, its warps, and the clusters that share the merge of an output in so many parts: each part's, as
-/// far as there is a fragment for it.
-template <class Config>
-inline constexpr int kWholeLatentFragments = Config::kRowTiles* Config::kCtaBlocks * 4;
-template <class Config>
-inline constexpr int kWholeLatentWarps = Config::kAllThreads / 32;
-template <class Config>
-__device__ __forceinline__ int sharing_parts(const DeviceItem& item) {
-  return min(static_cast<int>(item.parts), kWholeLatentFragments<Config>);
-}
-
-/// Whether a warp takes two fragments side by side: of few parts, so that it has more than one anyway.
-template <class Config>
-__device__ __forceinline__ bool merges_pairs(const DeviceItem& item) {
-  return kWholeLatentFragments<Config> >= 2 * kWholeLatentWarps<Config> * sharing_parts<Config>(item);
-}
-
 /// Weighs the products and hands them on: to the output, or as packets of its part. Those of CTAs without tokens count
 /// for nothing as well: asking which they are would be a branch for each, eight clocks' work in seventy.
 template <class Config>
@@ -119,75 +103,7 @@ __device__ __forceinline__ void put_whole_latent(const Cta<Config>& cta, const D
       }
       return all;
     };
-    if (Config::kParts && item.parts > 1) {
-      if (dropped(cta, item)) continue;
-      const int index = packet_index(cta, item, item.part);
-      const bool first_of_run = !merges_pairs<Config>(item) || cta.warp % 2 == 0;
-#pragma unroll
-      for (int d = 0; d < Config::kCtaBlocks; ++d) {
-        put_packet(cta, index, n * Config::kDimTiles + first + d * 4, fragment(d), total, first_of_run);
-      }
-    } else {
-      const float maximum[2] = {total.x, total.z};
-      const float sum[2] = {total.y, total.w};
-      const RowTileWriter<Config> writer(cta.params.output, rows, n, first, cta.lane, sum);
-#pragma unroll
-      for (int d = 0; d < Config::kCtaBlocks; ++d) writer.write(d * 4, fragment(d));
-      if (first == 0) write_lse(cta.params.lse, rows, n, cta.lane, maximum, sum);
-    }
-  }
-}
-
-/// Merges a fragment of the item's output, of which 1 << shift warps have a share of the parts each. False: not all of
-/// these have come in time. All of the CTA's warps, active or not.
-template <class Config>
-__device__ __forceinline__ bool merge_shares(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
-                                             int fragment, int shift, bool active) {
-  if (shift == 0) return !active || merge_packet_run<1, 8>(cta, item, rows, fragment);
-  const int share = cta.warp & ((1 << shift) - 1);
-  const int begin = item.parts * share >> shift;
-  const int count = active ? (item.parts * (share + 1) >> shift) - begin : 0;
-  char* const first = packet(cta, packet_index(cta, item, begin), fragment);
-  RunningRun<1> run;
-  const bool come = add_packets<8>(cta, first, count, run);
-  if (!come) give_up(cta, item);
-  Running all = running(run.o[0], run.maximum, run.sum);
-  __syncthreads();  // nobody needs the keys any more
-  add_warps(reinterpret_cast<Running*>(cta.shared), all, cta.warp, cta.lane, shift, active, [] { __syncthreads(); });
-  if (active && share == 0) write_output<Config>(cta.params.output, cta.params.lse, rows, fragment, cta.lane, all);
-  forget_packets(cta, first, come ? count : 0);
-  return come;
-}
-
-/// Parts of an output from which on twice as many warps have a share of each fragment.
-inline constexpr int kPartsOfShare = 8;
-
-/// Merges what falls to the CTA of an output in parts: all warps, also those that load. Each part's cluster waits for
-/// the others, so that none has more to add up than it has left itself.
-template <class Config>
-__device__ __forceinline__ void merge_whole_latent(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows) {
-  constexpr int kWarps = kWholeLatentWarps<Config>;
-  constexpr int kOfRowTile = Config::kCtaBlocks * 4;
-  const int sharing = sharing_parts<Config>(item);
-  if (item.parts == 1 || item.part >= sharing) return;
-  const int run = merges_pairs<Config>(item) ? 2 : 1;
-  const int runs = kWholeLatentFragments<Config> / run;
-  const int first = runs * item.part / sharing * run;
-  const int end = runs * (item.part + 1) / sharing * run;
-  int shift = 0;
-  while ((2 << shift) * (end - first) <= kWarps && item.parts > kPartsOfShare << shift) ++shift;
-#pragma unroll 1
-  for (int at = first; at < end; at += kWarps * run >> shift) {
-    const int mine = at + (cta.warp >> shift) * run;
-    const int fragment = mine / kOfRowTile * Config::kDimTiles + cta.rank * kOfRowTile + mine % kOfRowTile;
-    if (run == 1) {
-      if (!merge_shares(cta, item, rows, fragment, shift, mine < end)) return;
-    } else if (kWholeLatentFragments<Config> >= 4 * kWarps && mine < end) {
-      if (!merge_packet_run<2>(cta, item, rows, fragment)) return;
-    }
-  }
-  if constexpr (kRecords) {
-    if (item.part == 0) record_merge(cta, item.slot_begin);
+    put_row_tile(cta, item, rows, n, first, total, fragment);
   }
 }
 
@@ -207,7 +123,7 @@ __device__ __forceinline__ void run_whole_latent(const Cta<Config>& cta, const D
     wgmma::publish();
     cta.sync();
     weigh_whole_latent(cta, item, peers);
-    if (cta.rank + 1 == ctas) clear_values_behind(cta, item, ctas);
+    if (cta.rank + 1 == ctas) clear_values_behind(cta, item, ctas, value_place(cta, ctas - 1));
     wgmma::publish();
     meet_sender<Config>();
     start_whole_latent_values<0, 1>(cta, ctas, o);
@@ -215,7 +131,7 @@ __device__ __forceinline__ void run_whole_latent(const Cta<Config>& cta, const D
   ptx::wait_own_barrier(values_filled(cta), 0);
   if ((params.dependent_launch & kTriggerLate) != 0) ptx::let_next_kernel_start();
   ptx::wait_barrier(weights_received(cta), 0);
-  if (cta.rank + 1 != ctas) clear_values_behind(cta, item, ctas);
+  if (cta.rank + 1 != ctas) clear_values_behind(cta, item, ctas, value_place(cta, ctas - 1));
   wgmma::publish();
   cta.sync();
   if (!has_tokens) start_whole_latent_values<0, 1>(cta, ctas, o);
@@ -252,7 +168,7 @@ __device__ __forceinline__ void send_whole_latent_sums(const Cta<Config>& cta, i
 /// keys: where Config::kBoxes.
 template <class Config>
 __device__ __forceinline__ void run_whole_latent_cta(const DecodeParams& params, unsigned char* shared,
-                                                     const KeyMap* keys = nullptr) {
+                                                     const KeyMap* keys) {
   const Cta<Config> cta = place<Config>(params, shared);
   if constexpr (kRecords) begin_recording(cta);
   if ((params.dependent_launch & kTriggerFirst) != 0) ptx::let_next_kernel_start();
@@ -300,11 +216,22 @@ __device__ __forceinline__ void run_whole_latent_cta(const DecodeParams& params,
   if constexpr (kRecords) end_recording(cta);
 }
 
+/// By a cluster, or by a CTA alone.
+template <class Config>
+__device__ __forceinline__ void run_held_latent(const DecodeParams& params, unsigned char* shared,
+                                                const KeyMap* keys = nullptr) {
+  if constexpr (Config::kSingleItemCluster == 1) {
+    run_alone_latent_cta<Config>(params, shared, keys);
+  } else {
+    run_whole_latent_cta<Config>(params, shared, keys);
+  }
+}
+
 template <class Config>
 __global__ void __launch_bounds__(Config::kAllThreads, 1)
     whole_latent_kernel(const __grid_constant__ DecodeParams params) {
   extern __shared__ __align__(1024) unsigned char shared[];
-  if constexpr (has_instructions<Config>()) run_whole_latent_cta<Config>(params, shared);
+  if constexpr (has_instructions<Config>()) run_held_latent<Config>(params, shared);
 }
 
 /// The same with keys in boxes.
@@ -313,7 +240,7 @@ __global__ void __launch_bounds__(Config::kAllThreads, 1)
     whole_latent_box_kernel(const __grid_constant__ DecodeParams params, const __grid_constant__ KeyMap keys) {
   extern __shared__ __align__(1024) unsigned char shared[];
   if (threadIdx.x == Config::kThreads) ptx::prefetch_map(&keys);
-  if constexpr (has_instructions<Config>()) run_whole_latent_cta<Config>(params, shared, &keys);
+  if constexpr (has_instructions<Config>()) run_held_latent<Config>(params, shared, &keys);
 }
 
 }  // namespace splitwave::gpu

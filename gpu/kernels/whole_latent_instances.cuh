@@ -29,13 +29,15 @@ std::array<DecodeKernel, 4> whole_latent() {
           whole_latent_entry<Element, kRowTiles, kCluster, true, true>()};
 }
 
-// Row tiles, CTAs of the cluster (the first is KernelConfig::least_cluster()).
+// Row tiles, CTAs of the cluster; of those with as many warps the first is KernelConfig::least_cluster(). CTAs alone
+// with 32 rows are slower than kernels with rings on all but whole items.
 
 template <class Element>
 std::span<const DecodeKernel> whole_latent_kernels() {
   static const auto all =
-      join(whole_latent<Element, 2, 2>(), whole_latent<Element, 2, 4>(), whole_latent<Element, 2, 8>(),
-           whole_latent<Element, 4, 2>(), whole_latent<Element, 4, 4>(), whole_latent<Element, 4, 8>());
+      join(whole_latent<Element, 2, 1>(), whole_latent<Element, 2, 2>(), whole_latent<Element, 2, 4>(),
+           whole_latent<Element, 2, 8>(), whole_latent<Element, 4, 2>(), whole_latent<Element, 4, 4>(),
+           whole_latent<Element, 4, 8>());
   return all;
 }
 

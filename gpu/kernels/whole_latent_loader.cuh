@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // How a cluster that holds all keys of an item (whole_latent.cuh) brings them: each CTA its 64 tokens' keys and, of its
 // peers' tokens, its part of the values. In boxes one thread asks for all, else four warps each for keys and values,
-// which takes 0.6 us longer, paged 1.2.
+// which takes 0.6 us longer, paged 1.2. A CTA alone (alone_latent.cuh) asks for its two tiles' keys.
 #pragma once
 
 #include "gpu/kernels/cta.cuh"
@@ -10,7 +10,7 @@
 
 namespace splitwave::gpu {
 
-/// CTAs of the cluster that have tokens of the item: the first so many.
+/// CTAs of the cluster that have tokens of the item: the first so many; or tiles of a CTA alone.
 template <class Config>
 __device__ __forceinline__ int ctas_with_tokens(const DeviceItem& item) {
   return (item.kv_end - item.kv_begin + Config::kGroupTokens - 1) / Config::kGroupTokens;
@@ -28,10 +28,10 @@ __device__ __forceinline__ std::uint32_t value_place(const Cta<Config>& cta, int
   return (of == cta.rank ? 0 : Config::kValueOffset) + of * Config::kValuePlaceBytes;
 }
 
-/// Barriers: of the parts of the keys, then of the values.
+/// Barriers: of the parts of the keys, then of the values; of a CTA alone of those of its second tile.
 template <class Config>
-__device__ __forceinline__ std::uint32_t keys_filled(const Cta<Config>& cta, int part) {
-  return ptx::shared_address(&cta.control().filled[part]);
+__device__ __forceinline__ std::uint32_t keys_filled(const Cta<Config>& cta, int part, int tile = 0) {
+  return ptx::shared_address(tile == 0 ? &cta.control().filled[part] : &cta.control().freed[part]);
 }
 template <class Config>
 __device__ __forceinline__ std::uint32_t values_filled(const Cta<Config>& cta) {
@@ -46,20 +46,25 @@ class BoxProducer {
   __device__ __forceinline__ BoxProducer(const Cta<Config>& cta, const DeviceItem& item, const KeyMap& keys)
       : cta_(cta), keys_(keys), ctas_(ctas_with_tokens<Config>(item)) {
 #pragma unroll
-    for (int i = 0; i < Config::kSingleItemCluster; ++i) {
-      rows_[i] = row_of(item, item.kv_begin + peer_of(cta, i) * Config::kGroupTokens);
+    for (int i = 0; i < kTiles; ++i) {
+      const int tile = Config::kCtaTiles > 1 ? i : peer_of(cta, i);
+      rows_[i] = row_of(item, item.kv_begin + tile * Config::kGroupTokens);
     }
   }
 
   __device__ __forceinline__ void ask_for_keys() const {
-    if (cta_.rank >= ctas_) return;
 #pragma unroll
     for (int part = 0; part < Config::kKeyParts; ++part) {
-      ptx::expect_bytes(keys_filled(cta_, part), Config::kKeyBlocksAtOnce * Config::kBlockBytes);
 #pragma unroll
-      for (int i = 0; i < Config::kKeyBlocksAtOnce; ++i) {
-        const int block = part * Config::kKeyBlocksAtOnce + i;
-        copy(block * Config::kBlockBytes, block, rows_[0], keys_filled(cta_, part));
+      for (int tile = 0; tile < Config::kCtaTiles; ++tile) {
+        if (cta_.rank + tile >= ctas_) break;
+        ptx::expect_bytes(keys_filled(cta_, part, tile), Config::kKeyBlocksAtOnce * Config::kBlockBytes);
+#pragma unroll
+        for (int i = 0; i < Config::kKeyBlocksAtOnce; ++i) {
+          const int block = part * Config::kKeyBlocksAtOnce + i;
+          copy(tile * Config::kTileBytes + block * Config::kBlockBytes, block, rows_[tile],
+               keys_filled(cta_, part, tile));
+        }
       }
     }
   }
@@ -79,6 +84,8 @@ class BoxProducer {
   }
 
  private:
+  static constexpr int kTiles = Config::kSingleItemCluster * Config::kCtaTiles;
+
   __device__ __forceinline__ int row_of(const DeviceItem& item, int token) const {
     const DecodeParams& params = cta_.params;
     if constexpr (!Config::kPaged) {
@@ -96,18 +103,18 @@ class BoxProducer {
   const Cta<Config>& cta_;
   const KeyMap& keys_;
   int ctas_;
-  int rows_[Config::kSingleItemCluster];  ///< of peer_of(i)'s first token
+  int rows_[kTiles];  ///< of peer_of(i)'s first token, or of a tile's
 };
 
-/// Boxes bring what lies behind the item's end, too. Its values, if there are such in the last CTA's, become zeros:
-/// what they were times a weight of 0 need not be 0. The threads that work.
+/// Boxes bring what lies behind the item's end, too. Its values, if there are such in the last tile, become zeros: what
+/// they were times a weight of 0 need not be 0. place: of that tile's. A warpgroup.
 template <class Config>
-__device__ __forceinline__ void clear_values_behind(const Cta<Config>& cta, const DeviceItem& item, int ctas) {
+__device__ __forceinline__ void clear_values_behind(const Cta<Config>& cta, const DeviceItem& item, int ctas,
+                                                    std::uint32_t place) {
   if constexpr (!Config::kBoxes) return;
   const int valid = item.kv_end - item.kv_begin - (ctas - 1) * Config::kGroupTokens;
-  const std::uint32_t place = value_place(cta, ctas - 1);
 #pragma unroll 1
-  for (int at = valid * 8 + static_cast<int>(threadIdx.x); at < Config::kGroupTokens * 8; at += Config::kThreads) {
+  for (int at = valid * 8 + static_cast<int>(threadIdx.x) % 128; at < Config::kGroupTokens * 8; at += 128) {
 #pragma unroll
     for (int d = 0; d < Config::kCtaBlocks; ++d) {
       *reinterpret_cast<uint4*>(cta.shared + place + d * Config::kBlockBytes + at * 16) = make_uint4(0, 0, 0, 0);
@@ -157,10 +164,12 @@ class CopiedRows {
 /// Asks for the keys of the CTA's tokens. The threads that work.
 template <class Config>
 __device__ __forceinline__ void copy_own_keys(const Cta<Config>& cta, const DeviceItem& item) {
-  const int tokens = cta.warp * Config::kTokens;
+  const int tile = cta.warp / 4;
+  const int tokens = cta.warp % 4 * Config::kTokens;
   CopiedRows<Config> rows;
-  rows.find(cta, item, item.kv_begin + cta.rank * Config::kGroupTokens + tokens);
-  rows.template copy<Config::kKeyBlocks>(cta, 0, ptx::shared_address(cta.shared) + tokens * 128);
+  rows.find(cta, item, item.kv_begin + (cta.rank + tile) * Config::kGroupTokens + tokens);
+  const std::uint32_t to = ptx::shared_address(cta.shared) + tile * Config::kTileBytes + tokens * 128;
+  rows.template copy<Config::kKeyBlocks>(cta, 0, to);
 }
 
 /// Asks for the CTA's part of its peers' values. The loaders' threads.
