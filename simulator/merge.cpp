@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include "simulator/alternatives.h"
 #include "simulator/traffic.h"
 
 namespace splitwave::simulator {
@@ -233,6 +234,10 @@ MergeCost in_kernel_cost(const workloads::Workload& workload, const Plan& plan, 
   return cost;
 }
 
+/// Partials of an output whose parts clusters hold, from which on more take no longer: each CTA adds up as much as it
+/// has left itself, or has more warps for it (gpu/kernels/whole_latent_finish.cuh). As many as are probed.
+constexpr double kPartialsOfHeldParts = 8;
+
 /// Partials of a fragment that a warp of a CTA that waits looks for at a time (gpu/kernels/waiting.cuh, kAsked).
 constexpr double kPartialsLookedFor = 16;
 
@@ -260,6 +265,7 @@ double quarters_seconds(const KernelProfile& kernel, double splits, std::int32_t
 
 double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, std::int32_t fragments,
                          double more_per_split) {
+  if (takes_any_heads(kernel)) splits = std::min(splits, kPartialsOfHeldParts);
   const std::int32_t sharing = sharing_ctas(kernel, splits, mergers);
   if (mergers > 0 && kernel.waiting_merge_seconds >= 0) {
     const bool many = kernel.merge_kernel_warp_splits > 0 && splits > kernel.merge_kernel_warp_splits;

@@ -30,8 +30,8 @@ std::optional<LastArriver> last_arriver(const ProbeTimes& times, std::int32_t cl
   if (!times.find(cluster, any_plan, ProbeKind::splits, 2)) return {};
   const double one = times.at(cluster, any_plan, ProbeKind::item, times.round(cluster));
   const auto more = [&](std::int32_t parts) { return times.at(cluster, any_plan, ProbeKind::splits, parts) - one; };
-  const double per_split = (more(8) - more(2)) / 6;
-  return LastArriver{more(2) - 2 * per_split - flag_ns, per_split};
+  const double per_split = std::max(0.0, (more(8) - more(2)) / 6);
+  return LastArriver{more(8) - 8 * per_split - flag_ns, per_split};
 }
 
 /// The constants of single CTAs.
@@ -60,7 +60,7 @@ void add_by_cluster(const ProbedConfig& probed, const ProbeTimes& times, std::in
   }
   list.add("cluster_merge", "ns", merge);
   list.add("cluster_merge_per_split", "ns", per_split);
-  if (least > 1) list.add("parts_from", "CTA", least, "derived");
+  if (probed.config.stages == 1) list.add("parts_from", "CTA", least, "derived");
 }
 
 /// Of kernels that run any plan, of those for lists of one item, and of these by the size of their clusters.
