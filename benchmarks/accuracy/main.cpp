@@ -51,9 +51,9 @@ struct OwnTimes {
 constexpr std::array kOnH100 = {OwnTimes{"h100_own_uniform.csv", 200, 390106686, accuracy::Drawn::uniform},
                                 OwnTimes{"h100_own_ragged.csv", 200, 390106686, accuracy::Drawn::ragged},
                                 OwnTimes{"h100_own_latent.csv", 66, 390106686, accuracy::Drawn::latent}};
-constexpr std::array kOnH200 = {OwnTimes{"h200_own_uniform.csv", 200, 2881441403, accuracy::Drawn::uniform},
-                                OwnTimes{"h200_own_ragged.csv", 200, 2881441403, accuracy::Drawn::ragged},
-                                OwnTimes{"h200_own_latent.csv", 66, 2881441403, accuracy::Drawn::latent}};
+constexpr std::array kOnH200 = {OwnTimes{"h200_own_uniform.csv", 200, 1340540639, accuracy::Drawn::uniform},
+                                OwnTimes{"h200_own_ragged.csv", 200, 1340540639, accuracy::Drawn::ragged},
+                                OwnTimes{"h200_own_latent.csv", 66, 1340540639, accuracy::Drawn::latent}};
 constexpr std::array kOnSomeSms = {OwnTimes{"h100_sms_uniform.csv", 12, 390106687, accuracy::Drawn::uniform},
                                    OwnTimes{"h100_sms_ragged.csv", 12, 390106687, accuracy::Drawn::ragged}};
 
@@ -217,7 +217,7 @@ std::vector<std::pair<std::string, std::string>> documents(const std::string& ro
   const std::string own_tables =
       "### An H100: the thirty-eighth judgement's times\n\n" + accuracy::own_tables(own_judged[0].points) +
       "\nWith one mechanism of the model taken out at a time:\n\n" + accuracy::ablation_table(on_h100, h100_target) +
-      "\n### An H200: the sixty-second's\n\n" + accuracy::own_tables(own_judged[1].points);
+      "\n### An H200: the sixty-third's\n\n" + accuracy::own_tables(own_judged[1].points);
   const std::vector<accuracy::JudgedPoint> parts_judged = accuracy::judge_own(parts, h100_target);
   std::vector<accuracy::OwnJudged> all_own = own_judged;
   all_own.push_back({h100_target.machine.name, parts_judged});
