@@ -124,6 +124,16 @@ TEST(Merge, ClustersThatHoldPartsReadAllPartials) {
   }
 }
 
+/// Of a latent cache, more parts have as many more clusters that merge them.
+TEST(Merge, PartsThatClustersHoldShareTheirMerge) {
+  KernelProfile kernel = merging_kernel();
+  kernel.most_tokens = 512;
+  kernel.shares_tiles = true;
+  EXPECT_DOUBLE_EQ(in_kernel_seconds(kernel, 4, 4, 1), (20 + 4) * kMs);
+  EXPECT_DOUBLE_EQ(in_kernel_seconds(kernel, 8, 8, 1), (20 + 8) * kMs);
+  EXPECT_DOUBLE_EQ(in_kernel_seconds(kernel, 64, 64, 1), (20 + 8) * kMs);
+}
+
 TEST(Merge, TheWaitIsAttributed) {
   Machine machine = toy::machine(2);
   const std::vector<std::int32_t> cuts = {1000, 3000};
