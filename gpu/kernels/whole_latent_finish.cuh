@@ -61,8 +61,7 @@ __device__ __forceinline__ void sync_merging(const Cta<Config>& cta) {
 }
 
 /// Merges a fragment of the item's output, of which 1 << shift warps have a share of the parts each. False: not all of
-/// these have come in time. All of the CTA's warps that merge, active or
-/// not.
+/// these have come in time. All of the CTA's warps that merge, active or not.
 template <class Config>
 __device__ __forceinline__ bool merge_shares(const Cta<Config>& cta, const DeviceItem& item, const Rows& rows,
                                              int fragment, int shift, bool active) {
