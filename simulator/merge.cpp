@@ -238,6 +238,9 @@ MergeCost in_kernel_cost(const workloads::Workload& workload, const Plan& plan, 
 /// has left itself, or has more warps for it (gpu/kernels/whole_latent_finish.cuh). As many as are probed.
 constexpr double kPartialsOfHeldParts = 8;
 
+/// Partials that a CTA's eight warps look for at a time there: of more they look again.
+constexpr double kPartialsHeldPartsLookFor = 64;
+
 /// Partials of a fragment that a warp of a CTA that waits looks for at a time (gpu/kernels/waiting.cuh, kAsked).
 constexpr double kPartialsLookedFor = 16;
 
@@ -265,7 +268,10 @@ double quarters_seconds(const KernelProfile& kernel, double splits, std::int32_t
 
 double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, std::int32_t fragments,
                          double more_per_split) {
-  if (takes_any_heads(kernel)) splits = std::min(splits, kPartialsOfHeldParts);
+  if (takes_any_heads(kernel)) {
+    return kernel.merge_seconds * std::ceil(splits / kPartialsHeldPartsLookFor) +
+           kernel.merge_seconds_per_split * std::min(splits, kPartialsOfHeldParts);
+  }
   const std::int32_t sharing = sharing_ctas(kernel, splits, mergers);
   if (mergers > 0 && kernel.waiting_merge_seconds >= 0) {
     const bool many = kernel.merge_kernel_warp_splits > 0 && splits > kernel.merge_kernel_warp_splits;

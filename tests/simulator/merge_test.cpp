@@ -132,6 +132,7 @@ TEST(Merge, PartsThatClustersHoldShareTheirMerge) {
   EXPECT_DOUBLE_EQ(in_kernel_seconds(kernel, 4, 4, 1), (20 + 4) * kMs);
   EXPECT_DOUBLE_EQ(in_kernel_seconds(kernel, 8, 8, 1), (20 + 8) * kMs);
   EXPECT_DOUBLE_EQ(in_kernel_seconds(kernel, 64, 64, 1), (20 + 8) * kMs);
+  EXPECT_DOUBLE_EQ(in_kernel_seconds(kernel, 65, 65, 1), (2 * 20 + 8) * kMs) << "more than warps ask for at a time";
 }
 
 TEST(Merge, TheWaitIsAttributed) {
