@@ -24,9 +24,9 @@ LeastMerge least_merge(const workloads::Workload& workload, const schedules::Pla
                        const KernelProfile& kernel, bool together) {
   LeastMerge result;
   result.surely = separate_merge_seconds(workload, plan, machine, kernel);
-  const bool waiting = plan.merge == schedules::MergeKind::host_cta;
-  const bool waits = waiting && kernel.most_tokens == 0;  // what holds its items takes as long for all that wait
-  const bool in_kernel = waiting || plan.merge == schedules::MergeKind::last_arriver;
+  const bool hosts = hosts_merge(plan, kernel);
+  const bool in_kernel =
+      plan.merge == schedules::MergeKind::host_cta || plan.merge == schedules::MergeKind::last_arriver;
   if (plan.merges.empty() || !in_kernel || kernel.always_merges) return result;
   std::int32_t least = std::numeric_limits<std::int32_t>::max();
   std::int32_t most = 0;
@@ -38,10 +38,10 @@ LeastMerge least_merge(const workloads::Workload& workload, const schedules::Pla
   }
   const std::int32_t fragments = fragments_with_rows(kernel, rows);
   const auto seconds = [&](std::int32_t parts) {
-    return machine.flag_seconds + in_kernel_seconds(kernel, parts, waits ? parts : 0, fragments);
+    return machine.flag_seconds + in_kernel_seconds(kernel, parts, hosts ? parts : 0, fragments);
   };
   // Hosts that share a merge are done with more parts sooner, so that nothing is sure of them.
-  const double always = !waits && plan.merges.size() == plan.outputs.size() ? seconds(least) : 0;
+  const double always = !hosts && plan.merges.size() == plan.outputs.size() ? seconds(least) : 0;
   result.surely += always;
   // A queue begins with the outputs of most parts.
   if (plan.dispatch != schedules::Dispatch::queue) result.expected = seconds(most) - always;

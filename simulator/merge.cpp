@@ -152,7 +152,7 @@ std::int32_t sharing_ctas(const KernelProfile& kernel, double splits, std::int32
 InKernel one_merge(const Plan& plan, const Merge& merge, const Machine& machine, const KernelProfile& kernel,
                    const std::vector<std::int32_t>& item_of_slot, std::int32_t mergers, const EngineResult& result) {
   const bool waits = plan.merge == MergeKind::host_cta;
-  const bool hosts = waits && kernel.most_tokens == 0;  // clusters that hold the parts all share their merge
+  const bool hosts = hosts_merge(plan, kernel);
   const double splits = merge.slot_end - merge.slot_begin;
   const bool alone = sharing_ctas(kernel, splits, mergers) == 1;
   InKernel one;
@@ -265,6 +265,10 @@ double quarters_seconds(const KernelProfile& kernel, double splits, std::int32_t
 }
 
 }  // namespace
+
+bool hosts_merge(const Plan& plan, const KernelProfile& kernel) {
+  return plan.merge == MergeKind::host_cta && kernel.most_tokens == 0;
+}
 
 double in_kernel_seconds(const KernelProfile& kernel, double splits, std::int32_t mergers, std::int32_t fragments,
                          double more_per_split) {

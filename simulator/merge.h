@@ -16,6 +16,10 @@ struct MergeCost {
   double wait_slot_seconds = 0;   ///< slots of hosts that wait for their peers
 };
 
+/// Whether one of an output's CTAs waits for the others and merges it (MergeKind::host_cta), keeping its own partial to
+/// itself where it merges alone. Not where clusters hold the parts: all of them merge then.
+bool hosts_merge(const schedules::Plan& plan, const KernelProfile& kernel);
+
 /// What it takes to combine so many partials of `fragments` (at most kernel.merge_fragments) inside the kernel once
 /// they are there, with `more_per_split` for each. mergers: 0 for a last arriver, else CTAs that wait and may share the
 /// merge: they have fewer of the fragments each then, and of many partials several warps share each fragment.

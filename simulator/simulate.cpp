@@ -195,7 +195,7 @@ std::optional<Timeline> Simulation::run_from(std::int32_t first_gpc, double limi
   timeline.occupancy = result.end_seconds > 0 ? result.busy_slot_seconds / (all * result.end_seconds) : 0;
   timeline.waves = plan().ctas() / all;
   timeline.sm_seconds = result.busy_sm_seconds * kernel_.cluster;
-  timeline.traffic = count_traffic(workload(), plan(), work_, result, in_kernel && kernel_.most_tokens == 0);
+  timeline.traffic = count_traffic(workload(), plan(), work_, result, in_kernel && hosts_merge(plan(), kernel_));
   timeline.traffic.q_read /= kernel_.kv_heads;  // of pairs only K, V and partial results are as wide as both
   timeline.traffic.output_written /= kernel_.kv_heads;
   const double least = least_dram_seconds(workload_, machine(), work_, timeline.traffic, options_.l2);

@@ -132,7 +132,7 @@ std::int64_t partial_row_bytes(const workloads::Geometry& geometry) {
 }
 
 schedules::Traffic count_traffic(const workloads::Workload& workload, const Plan& plan, const Work& work,
-                                 const EngineResult& read, bool hosts_merge) {
+                                 const EngineResult& read, bool host_keeps_its_own) {
   const workloads::Geometry& g = workload.geometry;
   const std::int64_t element = workloads::bytes_per_element(g.dtype);
   schedules::Traffic traffic;
@@ -141,7 +141,6 @@ schedules::Traffic count_traffic(const workloads::Workload& workload, const Plan
   traffic.kv_l2_read = std::llround(read.kv_bytes) - traffic.kv_dram_read;
   traffic.q_read = std::llround(read.q_rows) * g.head_dim * element;
   traffic.output_written = work.output_rows * g.value_dim * element;
-  const bool host_keeps_its_own = plan.merge == schedules::MergeKind::host_cta && hosts_merge;
   traffic.partials_written = partial_rows(plan, work, host_keeps_its_own ? 1 : 0) * partial_row_bytes(g);
   traffic.partials_read = traffic.partials_written;
   return traffic;

@@ -37,9 +37,9 @@ KvTokens count_shared_reads(const workloads::Workload& workload, const schedules
 /// Bytes of one row of a partial result: fp32, with its LSE.
 std::int64_t partial_row_bytes(const workloads::Geometry& geometry);
 
-/// All bytes of a plan that was run with the result `read`. hosts_merge: where CTAs wait (MergeKind::host_cta) one of
-/// them merges in the kernel, which keeps its own partial to itself.
+/// All bytes of a plan that was run with the result `read`. host_keeps_its_own: of each output's partials one stays
+/// with the CTA that merges them in the kernel (hosts_merge()).
 schedules::Traffic count_traffic(const workloads::Workload& workload, const schedules::Plan& plan, const Work& work,
-                                 const EngineResult& read, bool hosts_merge);
+                                 const EngineResult& read, bool host_keeps_its_own);
 
 }  // namespace splitwave::simulator

@@ -227,7 +227,7 @@ class Collector {
     const auto fits = [&](std::int32_t tokens, std::int64_t lists) {
       return tokens <= kernel_->most_tokens && tokens < facts_.longest && lists * blocks <= workers_;
     };
-    const auto add_pieces = [&](const Pieces& pieces) {
+    const auto add_held = [&](const Pieces& pieces) {
       if (!fits(pieces.tokens, pieces.lists)) return;
       add_candidate(fmt::format("fixed-size:{}{}", pieces.tokens, merge), bounds.pieces(pieces, Merging::last_arriver));
     };
@@ -237,9 +237,9 @@ class Collector {
       add_candidate(fmt::format("fixed-split:{}{}", kSplits[i], merge),
                     bounds.splits(kSplits[i], Merging::last_arriver));
     }
-    for (const Pieces& pieces : sizes_) add_pieces(pieces);
+    for (const Pieces& pieces : sizes_) add_held(pieces);
     const auto is_longest = [&](const Pieces& pieces) { return pieces.tokens == kernel_->most_tokens; };
-    if (std::none_of(sizes_.begin(), sizes_.end(), is_longest)) add_pieces(pieces_of(workload_, kernel_->most_tokens));
+    if (std::none_of(sizes_.begin(), sizes_.end(), is_longest)) add_held(pieces_of(workload_, kernel_->most_tokens));
   }
   void add_pieces(KernelBounds& bounds) {
     for (const Pieces& pieces : sizes_) {

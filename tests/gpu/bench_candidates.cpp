@@ -9,6 +9,7 @@
 #include "base/text.h"
 #include "schedules/cut.h"
 #include "schedules/schedules.h"
+#include "studies/candidate_bounds.h"
 #include "studies/predict.h"
 
 namespace splitwave::testing {
@@ -64,9 +65,7 @@ std::vector<Candidate> held_parts(const Workload& w, const KernelConfig& v) {
   };
   if (ragged(w)) {
     for (std::int32_t size = 128; size <= 2048; size *= 2) {
-      std::int64_t lists = 0;
-      for (const workloads::Request& r : w.requests) lists += schedules::ceil_div(r.context_len, size);
-      add(size, lists * w.geometry.kv_heads, fmt::format("fixed-size:{}", size));
+      add(size, studies::pieces_of(w, size).lists, fmt::format("fixed-size:{}", size));
     }
     return all;
   }

@@ -188,9 +188,9 @@ TEST(Traffic, WarmDataComeFromL2) {
 
 TEST(Traffic, QOutputsAndPartialsAreCountedByRow) {
   // 250 elements of 2 bytes a row; a partial row has 250 fp32 values and an LSE.
-  const auto traffic = [](schedules::MergeKind merge) {
-    return simulate(toy::workload({3000}), toy::cut({1000, 1000, 1000}, merge), toy::machine(3), toy::kernel(1))
-        .traffic;
+  KernelProfile kernel = toy::kernel(1);
+  const auto traffic = [&](schedules::MergeKind merge) {
+    return simulate(toy::workload({3000}), toy::cut({1000, 1000, 1000}, merge), toy::machine(3), kernel).traffic;
   };
   const schedules::Traffic by_kernel = traffic(schedules::MergeKind::kernel);
   EXPECT_EQ(by_kernel.kv_dram_read, 3000 * kToken);
@@ -202,6 +202,9 @@ TEST(Traffic, QOutputsAndPartialsAreCountedByRow) {
   // A host keeps its own, but for clusters that hold the parts.
   EXPECT_EQ(traffic(schedules::MergeKind::host_cta).partials_written, 2 * 251 * 4);
   EXPECT_EQ(traffic(schedules::MergeKind::host_cta).partials_read, 2 * 251 * 4);
+  kernel.most_tokens = 1000;
+  EXPECT_EQ(traffic(schedules::MergeKind::host_cta).partials_written, 3 * 251 * 4);
+  EXPECT_EQ(traffic(schedules::MergeKind::host_cta).partials_read, 3 * 251 * 4);
   // An empty item reads no Q.
   const workloads::Workload batch = toy::workload({1000, 0});
   EXPECT_EQ(simulate(batch, toy::one_cta_each(batch), toy::machine(2), toy::kernel(1)).traffic.q_read, 500);
