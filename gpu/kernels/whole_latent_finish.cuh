@@ -104,7 +104,7 @@ __device__ __forceinline__ void merge_whole_latent(const Cta<Config>& cta, const
     const int fragment = mine / kOfRowTile * Config::kDimTiles + cta.rank * kOfRowTile + mine % kOfRowTile;
     if (run == 1) {
       if (!merge_shares(cta, item, rows, fragment, shift, mine < end)) return;
-    } else if (kWholeLatentFragments<Config> >= 4 * kWarps && mine < end) {
+    } else if (kWholeLatentFragments<Config> >= 4 * kWarps && mine < end) {  // of two parts at least: else never
       if (!merge_packet_run<2>(cta, item, rows, fragment)) return;
     }
   }
